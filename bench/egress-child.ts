@@ -49,7 +49,7 @@ const ROLES: Readonly<Record<string, (farPort: number) => Promise<number>>> = {
       resolve: { lookup: async () => [], own: { addresses: [], ports: new Set() }, lookupMs: 1_000 },
       credential: TOKEN,
       // Only the sums over a whole bench are beyond what one run gets.
-      limits: { bytes: UNLIMITED, bytesIn: UNLIMITED, bytesOut: UNLIMITED },
+      limits: { bytes: UNLIMITED },
       clock: { nowMs: Date.now, monotonicMs: () => performance.now() },
     }).listen(server);
     return listen(server);

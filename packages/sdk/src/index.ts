@@ -10,6 +10,7 @@ export type { ClientOptions } from './client/connection.ts';
 export { PalisadeClient } from './client/palisade-client.ts';
 export { type ClientCode, type ErrorCode, type Failure, PalisadeError } from './client/palisade-error.ts';
 export type { RequestOptions } from './client/send.ts';
+export { eventsOf, type StreamEvent } from './client/server-events.ts';
 export type { CallEvent, CallOptions } from './client/stream-call.ts';
 export { type ToldCall, verifyCall } from './client/verify-call.ts';
 export type * as Wire from './client/wire.ts';

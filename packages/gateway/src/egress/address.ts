@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+
 /** An IP address as the number it is. Two are the same address exactly if both fields are equal. */
 export type Address = { readonly family: 4 | 6; readonly value: bigint };
 
@@ -40,7 +42,6 @@ export function isSameAddress(a: Address, b: Address): boolean {
 
 /** Hexadecimal, octal and decimal, each after its zeros; more digits than these cannot fit in 32 bits. */
 const PART = /^(?:0[xX]0*([0-9A-Fa-f]{0,8})|0+([0-7]{0,11})|([1-9][0-9]{0,9}))$/;
-const PLAIN = /^(?:0|[1-9][0-9]{0,2})$/;
 
 /** The 32 bits that a spelling means; null when it means no address. */
 function parseIPv4(text: string): bigint | null {
@@ -65,69 +66,29 @@ function readPart(part: string): number | null {
   return octal === undefined ? Number(decimal) : Number.parseInt(`0${octal}`, 8);
 }
 
-/** Reads four decimal parts without leading zeros, the only form allowed in an IPv6 address. */
-function parsePlainIPv4(text: string): bigint | null {
-  const parts = text.split('.');
-  return parts.length === 4 && parts.every((part) => PLAIN.test(part)) ? parseIPv4(text) : null;
-}
-
-/** The dotted decimal form. */
 function formatIPv4(value: bigint): string {
   const bits = Number(value);
   return [bits >>> 24, (bits >>> 16) & 255, (bits >>> 8) & 255, bits & 255].join('.');
 }
 
 const GROUPS = 8;
-const GROUP = /^[0-9A-Fa-f]{1,4}$/;
 
 /** The 128 bits of an IPv6 address; null for anything else, a zone (`%eth0`) included. */
 function parseIPv6(text: string): bigint | null {
-  const halves = text.split('::');
-  if (halves.length > 2) return null;
-  const [head, tail] = halves;
-  const before = groupsOf(head, tail === undefined);
-  const after = groupsOf(tail, true);
-  if (before === null || after === null) return null;
-  const missing = GROUPS - before.length - after.length;
-  // The gap represents one group at least; without a gap there are exactly eight.
-  if (tail === undefined ? missing !== 0 : missing < 1) return null;
-  const groups = [...before, ...Array.from({ length: missing }, () => 0), ...after];
-  return BigInt(`0x${groups.map((group) => group.toString(16).padStart(4, '0')).join('')}`);
+  if (!isIPv6(text) || text.includes('%')) return null;
+  const [before = [], after = []] = canonical(text)
+    .split('::')
+    .map((side) => side.split(':').filter((group) => group !== ''));
+  const gap = Array.from({ length: GROUPS - before.length - after.length }, () => '0');
+  return BigInt(`0x${[...before, ...gap, ...after].map((group) => group.padStart(4, '0')).join('')}`);
 }
 
-/** The 16-bit groups of one side of the gap; the last two may be written as an IPv4 address where the text ends. */
-function groupsOf(side: string | undefined, endsText: boolean): number[] | null {
-  if (side === undefined || side === '') return [];
-  const words = side.split(':');
-  const groups: number[] = [];
-  for (const [at, word] of words.entries()) {
-    if (endsText && at === words.length - 1 && word.includes('.')) {
-      const value = parsePlainIPv4(word);
-      if (value === null) return null;
-      groups.push(Number(value >> 16n), Number(value & 0xffffn));
-    } else if (GROUP.test(word)) groups.push(Number.parseInt(word, 16));
-    else return null;
-  }
-  return groups.length > GROUPS ? null : groups;
-}
-
-/** The canonical form (RFC 5952): lower case, no leading zeros, the first longest run of zero groups left out. */
 function formatIPv6(value: bigint): string {
   const digits = value.toString(16).padStart(32, '0');
-  const groups = Array.from({ length: GROUPS }, (_, at) =>
-    Number.parseInt(digits.slice(at * 4, at * 4 + 4), 16).toString(16),
-  );
-  const gap = longestGap(groups);
-  if (gap.length < 2) return groups.join(':');
-  return `${groups.slice(0, gap.start).join(':')}::${groups.slice(gap.start + gap.length).join(':')}`;
+  return canonical(digits.match(/.{4}/g)?.join(':') ?? '');
 }
 
-function longestGap(groups: readonly string[]): { readonly start: number; readonly length: number } {
-  let longest = { start: 0, length: 0 };
-  let start = 0;
-  for (const [at, group] of groups.entries()) {
-    if (group !== '0') start = at + 1;
-    else if (at + 1 - start > longest.length) longest = { start, length: at + 1 - start };
-  }
-  return longest;
+/** The form of RFC 5952: lower case, no leading zeros, no IPv4 part, the first longest run of zero groups left out. */
+function canonical(text: string): string {
+  return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }

@@ -98,7 +98,6 @@ export function formatHost(host: Host): string {
   return host.kind === 'name' ? host.name : formatAddress(host.address);
 }
 
-/** The one spelling of a host with its port. */
 export function formatAuthority(host: Host, port: number): string {
   const text = formatHost(host);
   return `${text.includes(':') ? `[${text}]` : text}:${port}`;

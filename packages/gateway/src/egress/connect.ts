@@ -5,20 +5,34 @@ import {
   type SecureContextOptions,
   type TLSSocket,
 } from 'node:tls';
+import type { Clock } from '../core/clock.ts';
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import { type Address, formatAddress } from './address.ts';
+import type { AllowList } from './allowlist.ts';
 import { formatHost, type Host, type Site } from './authority.ts';
-import { decide, denyNow, type EgressDecision, type EgressRequest, type Judge } from './decide.ts';
+import { decide, denyNow, type EgressDecision, type EgressRequest } from './decide.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 import { codeOf, type ResolveOptions, resolveTarget } from './resolve.ts';
+import type { BoundSecret } from './secrets.ts';
 
 /*
  * The only way to connect to a target, for the proxy and for our own requests: decide, look the name up once, check
  * every address, connect to a checked one, and where it is https prove that the target is the host that was decided on.
  */
 
-/** Why the connection failed. */
+/** What the proxy of a run and our own requests have in common. */
+export type EgressTerms = {
+  /** The current list; it is read for each request, and again before each attempt to connect. */
+  readonly list: () => AllowList;
+  readonly resolve: Omit<ResolveOptions, 'signal'>;
+  /** Filled in where they belong and nowhere else. */
+  readonly secrets?: readonly BoundSecret[];
+  /** The authorities that prove who a target is, instead of those that Node trusts. */
+  readonly trust?: SecureContextOptions['ca'];
+  readonly clock: Clock;
+};
+
 export type ConnectFailure = {
   readonly cause: 'denied' | 'unreachable' | 'timeout';
   readonly why: string;
@@ -32,8 +46,7 @@ export type Reached = {
   readonly connection: Result<Connection, ConnectFailure>;
 };
 
-type ReachTerms = Judge & {
-  readonly resolve: Omit<ResolveOptions, 'signal'>;
+type ReachTerms = Pick<EgressTerms, 'list' | 'resolve'> & {
   /** For all attempts together. */
   readonly connectMs: number;
   readonly signal: AbortSignal;
@@ -114,8 +127,7 @@ function attempt(
 type TrustTerms = {
   readonly withinMs: number;
   readonly signal: AbortSignal;
-  /** Instead of the authorities that Node trusts. */
-  readonly trust: SecureContextOptions['ca'];
+  readonly trust: EgressTerms['trust'];
 };
 
 const UNTRUSTED = 'its certificate is of an authority that is not trusted';

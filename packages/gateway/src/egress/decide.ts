@@ -32,6 +32,18 @@ type Allowance = { readonly verdict: 'allow'; readonly rule: string; readonly wh
 export type Denial = { readonly verdict: 'deny'; readonly rule: string | null; readonly why: string };
 export type EgressDecision = Allowance | Denial;
 
+/** A decision on one request, as it is recorded. */
+export type DecidedRequest = Pick<EgressDecision, 'verdict' | 'rule' | 'why'> & {
+  readonly atMs: number;
+  readonly host: string;
+  readonly port: number;
+  /** The one that a connection was made to; null when none was. */
+  readonly address: string | null;
+  readonly method: string;
+  /** The names of the secrets that were filled in; never their values. */
+  readonly secrets: readonly string[];
+};
+
 /** Decides on a request before anything is looked up. */
 export function decide(list: AllowList, request: EgressRequest): EgressDecision {
   const decision = decideAlone(list, request);

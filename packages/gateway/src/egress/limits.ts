@@ -17,9 +17,7 @@ export const EGRESS_LIMITS = {
   problems: 50,
   /** Addresses that one lookup may give. Large services give about twenty. */
   lookupAnswers: 64,
-  /** Addresses of one target that are tried. */
   connectAttempts: 8,
-  /** Of the value of a secret. */
   secretValueChars: 8_192,
   /** Placeholders of one request that are replaced: without a limit a short request would become an endless one. */
   secretPlaceholders: 64,
@@ -51,45 +49,28 @@ export const TLS_LIMITS = {
   certificateHosts: 1_024,
 } as const;
 
-/** What one run may take of its proxy. Bytes are those between the proxy and the targets, heads included. */
-export type ProxyLimits = {
+/** What one run gets of its proxy unless less is requested. */
+export const DEFAULT_PROXY_LIMITS = {
   /** Connections of the run that are open at once. */
-  readonly connections: number;
-  readonly connectionsInAll: number;
-  /** Requests in all, tunnels included. Each makes at most one record, so this bounds the records as well. */
-  readonly requests: number;
-  /** Of the head of one request or response. */
-  readonly headBytes: number;
-  /** From the targets to the run, in all. */
-  readonly bytesIn: number;
-  /** From the run to the targets, in all. */
-  readonly bytesOut: number;
-  /** Both ways together, in all. */
-  readonly bytes: number;
-  /** For a client to send its whole head. */
-  readonly headMs: number;
-  /** For all attempts to connect to a target together. */
-  readonly connectMs: number;
-  /** Maximum time without a byte in either direction. */
-  readonly idleMs: number;
-  /** For one connection from start to end. */
-  readonly wholeMs: number;
-};
-
-/** What a run gets unless less is requested. */
-export const DEFAULT_PROXY_LIMITS: ProxyLimits = {
   connections: 1_024,
   connectionsInAll: 20_000,
+  /** Requests in all, tunnels included. Each makes at most one record, so this bounds the records as well. */
   requests: 10_000,
+  /** Of the heads of one request or response, interim ones included. */
   headBytes: 65_536,
-  bytesIn: 1024 * 1024 * 1024,
-  bytesOut: 1024 * 1024 * 1024,
+  /** Both ways together, in all, between the proxy and the targets, heads included. */
   bytes: 1024 * 1024 * 1024,
+  /** For a client to send its whole head. */
   headMs: 10_000,
+  /** For all attempts to connect to a target together. */
   connectMs: 10_000,
+  /** Maximum time without a byte in either direction. */
   idleMs: 120_000,
+  /** For one connection from start to end. */
   wholeMs: 15 * 60_000,
-};
+} as const;
+
+export type ProxyLimits = Readonly<Record<keyof typeof DEFAULT_PROXY_LIMITS, number>>;
 
 /** What no run changes. */
 export const PROXY_BOUNDS = {
@@ -99,42 +80,29 @@ export const PROXY_BOUNDS = {
   leastTokenChars: 16,
 } as const;
 
-/** What one fetch may take, over all its hops where nothing else is said. */
-export type FetchLimits = {
+/** What one fetch gets over all its hops, unless something else is said or requested. */
+export const DEFAULT_FETCH_LIMITS = {
   /** Redirects that are followed. With 0 the response to the first request is returned, whatever it is. */
-  readonly redirects: number;
-  /** Of the head of one request, with secrets filled in. */
-  readonly requestHeaderBytes: number;
-  /** Of the heads of one response, interim ones included. */
-  readonly responseHeaderBytes: number;
-  readonly requestBytes: number;
-  /** Of the body of the last response, decompressed. */
-  readonly responseBytes: number;
-  /** Decompressed bytes for each byte that was received. */
-  readonly expansionRatio: number;
-  /** Both ways together, heads included. */
-  readonly wireBytes: number;
-  readonly wholeMs: number;
-  /** For all attempts to connect of one hop together, and once more for its handshake. */
-  readonly connectMs: number;
-  /** Without a byte in either direction; a head that is not complete yet counts for none. */
-  readonly idleMs: number;
-};
-
-/** What a fetch gets unless something else is requested. */
-export const DEFAULT_FETCH_LIMITS: FetchLimits = {
   redirects: 5,
+  /** Of the head of one request, with secrets filled in. */
   requestHeaderBytes: 32_768,
+  /** Of the heads of one response, interim ones included. */
   responseHeaderBytes: 65_536,
   requestBytes: 4 * 1024 * 1024,
+  /** Of the body of the last response, decompressed. */
   responseBytes: 16 * 1024 * 1024,
-  // Text comes to 5 or 20, logs to 100; decompression bombs to 1,000 and more.
+  /** Decompressed bytes for each received one. Text comes to 5 or 20, logs to 100; bombs to 1,000 and more. */
   expansionRatio: 200,
+  /** Both ways together, heads included. */
   wireBytes: 16 * 1024 * 1024,
   wholeMs: 60_000,
+  /** For all attempts to connect of one hop together, and once more for its handshake. */
   connectMs: 10_000,
+  /** Without a byte in either direction; a head that is not complete yet counts for none. */
   idleMs: 30_000,
-};
+} as const;
+
+export type FetchLimits = Readonly<Record<keyof typeof DEFAULT_FETCH_LIMITS, number>>;
 
 /** What no fetch changes. */
 export const FETCH_BOUNDS = {

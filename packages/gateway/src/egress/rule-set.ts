@@ -23,7 +23,6 @@ type PathTree = { readonly rules: Rule[]; readonly segments: Map<string, PathTre
 /** Up to this many are compared faster than looked up. */
 const FEW = 8;
 
-/** Stores the rules of a place, in the order of their texts. */
 export function groupRules(place: HostPattern, rules: readonly Rule[]): RuleGroup {
   const listOf = (denies: boolean): RuleList => {
     const list = rules.filter((rule) => rule.denies === denies);

@@ -1,6 +1,6 @@
 import type { Problem } from '../core/result.ts';
 import { DEFAULT_PORTS, type Host, type Site } from './authority.ts';
-import type { Field } from './http1/index.ts';
+import type { Field } from './http1/fields.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 
 /*
@@ -13,7 +13,6 @@ import { EGRESS_LIMITS } from './limits.ts';
 
 /** A value, its placeholder, and where the value may go. */
 export type BoundSecret = {
-  /** What records call it. */
   readonly name: string;
   readonly placeholder: string;
   readonly value: string;
@@ -23,7 +22,6 @@ export type BoundSecret = {
 /** Headers with the secrets in them, to be sent and shown to no one else. */
 export type Filled = {
   readonly fields: readonly Field[];
-  /** The names of the secrets that are in them. */
   readonly used: readonly string[];
   /** Whether the host may know a secret: its responses are then never quoted. */
   readonly isBound: boolean;

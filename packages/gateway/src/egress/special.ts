@@ -24,9 +24,9 @@ type Carrier = (typeof CARRIERS)[number];
 const LOW_32 = 0xffff_ffffn;
 /** Every row precedes the wider ones that contain it, so the first match is the narrowest. */
 const ROWS: RangeTree<Special> = plantRanges(
-  SPECIAL_RANGES.map((row) => {
-    const range = readRange(row.range);
-    return [range, { ...row, range }];
+  SPECIAL_RANGES.map(([text, name, sentence]) => {
+    const range = readRange(text);
+    return [range, { name, sentence, range }];
   }),
 );
 const FORMS: RangeTree<readonly Carrier[]> = plantRanges(
@@ -61,7 +61,7 @@ export function carriedBy(address: Address): readonly Address[] {
   return carried.map((bits) => ({ family: 4, value: bits }));
 }
 
-function pick(value: bigint, { pieces, flipped }: Pick<Carrier, 'pieces' | 'flipped'>): bigint {
+function pick(value: bigint, { pieces, flipped }: Carrier): bigint {
   let bits = 0n;
   for (const [start, length] of pieces) {
     bits = (bits << BigInt(length)) | BigInt.asUintN(length, value >> BigInt(128 - start - length));

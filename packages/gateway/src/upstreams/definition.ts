@@ -4,11 +4,19 @@
  */
 import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../core/digest.ts';
-import { ACTIVE, inert } from '../core/hostile-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
-import { asDefinitions, DEFINITION_LIMITS, isNothing, type Listed, NOTHING_LISTED } from './listed.ts';
+import {
+  asDefinitions,
+  DEFINITION_LIMITS,
+  isNothing,
+  isProse,
+  isTitle,
+  type Listed,
+  NOTHING_LISTED,
+  shown,
+} from './listed.ts';
 
 /** The hints of MCP; they describe, and are shown, and grant nothing. */
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
@@ -90,13 +98,11 @@ export function setFrom(text: string): DefinitionSet {
 function readDefinition(raw: Json): Definition | string {
   if (!isJsonObject(raw)) return 'it lists something that is not a tool';
   const { name, title = null, description = '', inputSchema, outputSchema = null, annotations = {} } = raw;
-  if (typeof name !== 'string' || !NAME.test(name)) {
-    const shown = typeof name === 'string' ? inert(name.slice(0, 64)) : typeof name;
-    return `it lists a tool called "${shown}", expected 1 to 128 letters, digits, "_", "." and "-"`;
-  }
+  if (typeof name !== 'string' || !NAME.test(name))
+    return `it lists a tool called "${shown(name)}", expected 1 to 128 letters, digits, "_", "." and "-"`;
   const has = (what: string) => `its tool "${name}" has ${what}`;
-  if (title !== null && !isTitle(title)) return has('a title that is too long or hides characters');
-  if (typeof description !== 'string' || description.length > DEFINITION_LIMITS.descriptionChars)
+  if (!isTitle(title)) return has('a title that is too long or hides characters');
+  if (!isProse(description))
     return has(
       `a description that is not a text of at most ${DEFINITION_LIMITS.descriptionChars} characters`,
     );
@@ -119,16 +125,7 @@ function readDefinition(raw: Json): Definition | string {
   return definition;
 }
 
-function isTitle(title: Json): title is string {
-  ACTIVE.lastIndex = 0;
-  return typeof title === 'string' && title.length <= DEFINITION_LIMITS.titleChars && !ACTIVE.test(title);
-}
-
-function hintsOf(annotations: { readonly [key: string]: Json }): Hints {
-  const hints: Partial<Record<(typeof HINTS)[number], boolean>> = {};
-  for (const hint of HINTS) {
-    const value = annotations[hint];
-    if (typeof value === 'boolean') hints[hint] = value;
-  }
-  return hints;
+function hintsOf(annotations: JsonObject): Hints {
+  const given = HINTS.filter((hint) => typeof annotations[hint] === 'boolean');
+  return Object.fromEntries(given.map((hint) => [hint, annotations[hint] === true]));
 }

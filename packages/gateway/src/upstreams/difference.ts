@@ -35,18 +35,13 @@ export function differenceOf(before: readonly Definition[], now: readonly Defini
 
 /** The difference in one line. */
 export function inWords({ added, removed, renamed, changed }: Difference): string {
-  const parts = [
-    ...some('added', added),
-    ...some('removed', removed),
-    ...some(
-      'renamed',
-      renamed.map(({ from, to }) => `${from} to ${to}`),
-    ),
-    ...some(
-      'changed',
-      changed.map(({ name, fields }) => `${name} (${fields.join(', ')})`),
-    ),
-  ];
+  const named: Readonly<Record<string, readonly string[]>> = {
+    added,
+    removed,
+    renamed: renamed.map(({ from, to }) => `${from} to ${to}`),
+    changed: changed.map(({ name, fields }) => `${name} (${fields.join(', ')})`),
+  };
+  const parts = Object.entries(named).flatMap(([what, names]) => some(what, names));
   return parts.length === 0 ? 'the same tools' : parts.join('; ');
 }
 

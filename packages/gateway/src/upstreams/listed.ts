@@ -4,7 +4,7 @@
  * person. The list of resources is data, like a result; it may change, and what was listed last is what is shown.
  */
 import { ACTIVE, inert } from '../core/hostile-text.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import type { Definition } from './definition.ts';
 
@@ -28,21 +28,12 @@ type PromptArgument = {
   readonly isRequired: boolean;
 };
 
-export type ListedPrompt = {
-  readonly name: string;
-  readonly title: string | null;
-  readonly description: string;
-  readonly arguments: readonly PromptArgument[];
-};
+type Described = { readonly name: string; readonly title: string | null; readonly description: string };
+
+export type ListedPrompt = Described & { readonly arguments: readonly PromptArgument[] };
 
 /** A resource, or a template of resources: then its address has places in braces. */
-export type ListedResource = {
-  readonly uri: string;
-  readonly name: string;
-  readonly title: string | null;
-  readonly description: string;
-  readonly mimeType: string | null;
-};
+export type ListedResource = Described & { readonly uri: string; readonly mimeType: string | null };
 
 export type Listed = {
   readonly prompts: readonly ListedPrompt[];
@@ -138,8 +129,7 @@ function readPrompt(raw: Json): ListedPrompt | string {
 }
 
 function readArgument(raw: Json): PromptArgument | string {
-  if (!isJsonObject(raw)) return 'not an argument';
-  const { name, description = '', required = false } = raw;
+  const { name, description = '', required }: Partial<JsonObject> = isJsonObject(raw) ? raw : {};
   if (typeof name !== 'string' || !NAME.test(name) || !isProse(description)) return 'not an argument';
   return { name, description, isRequired: required === true };
 }
@@ -165,16 +155,19 @@ function inOrder<T>(values: readonly T[], keyOf: (value: T) => string): readonly
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 }
 
-function isTitle(title: Json): title is string | null {
+/** Whether a title is short and hides nothing, or missing. */
+export function isTitle(title: Json): title is string | null {
   ACTIVE.lastIndex = 0;
   if (title === null) return true;
   return typeof title === 'string' && title.length <= DEFINITION_LIMITS.titleChars && !ACTIVE.test(title);
 }
 
-function isProse(text: Json): text is string {
+/** Whether a text is short enough for a description. */
+export function isProse(text: Json): text is string {
   return typeof text === 'string' && text.length <= DEFINITION_LIMITS.descriptionChars;
 }
 
-function shown(value: Json | undefined): string {
+/** An invalid name as a message shows it. */
+export function shown(value: Json | undefined): string {
   return typeof value === 'string' ? inert(value.slice(0, 64)) : typeof value;
 }

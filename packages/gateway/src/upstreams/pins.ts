@@ -45,41 +45,22 @@ const selectEpoch = query()((db) =>
   db.selectFrom('upstream_pin').select((eb) => eb.fn.sum<number | null>('revision').as('epoch')),
 );
 const selectNames = query()((db) => db.selectFrom('upstream_pin').select('name').orderBy('name'));
-const insertPin = query<Omit<PinRow, 'offered' | 'offered_digest' | 'offered_rule' | 'reason'>>()((db, p) =>
-  db.insertInto('upstream_pin').values({
+const writePin = query<PinRow>()((db, p) =>
+  db.replaceInto('upstream_pin').values({
     name: p('name'),
     rule: p('rule'),
     state: p('state'),
     revision: p('revision'),
     accepted: p('accepted'),
     digest: p('digest'),
+    offered: p('offered'),
+    offered_digest: p('offered_digest'),
+    offered_rule: p('offered_rule'),
+    reason: p('reason'),
     accepted_by: p('accepted_by'),
     accepted_at_ms: p('accepted_at_ms'),
     changed_at_ms: p('changed_at_ms'),
-    offered: null,
-    offered_digest: null,
-    offered_rule: null,
-    reason: null,
   }),
-);
-const updatePin = query<Omit<PinRow, never>>()((db, p) =>
-  db
-    .updateTable('upstream_pin')
-    .set({
-      rule: p('rule'),
-      state: p('state'),
-      revision: p('revision'),
-      accepted: p('accepted'),
-      digest: p('digest'),
-      offered: p('offered'),
-      offered_digest: p('offered_digest'),
-      offered_rule: p('offered_rule'),
-      reason: p('reason'),
-      accepted_by: p('accepted_by'),
-      accepted_at_ms: p('accepted_at_ms'),
-      changed_at_ms: p('changed_at_ms'),
-    })
-    .where('name', '=', p('name')),
 );
 
 /** A number that differs after every change of a pin, whichever process made it. */
@@ -104,18 +85,24 @@ export function pinOf(reader: Reader, name: string): Pin | null {
 }
 
 /** Pins what a server offers the first time. */
-export function pinFirst(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
-  tx.run(insertPin, {
-    name,
+export function pinFirst(tx: Transaction, name: string, offer: Offer, whom: ByWhom): void {
+  tx.run(writePin, { name, revision: 1, ...acceptedColumns(offer, whom) });
+}
+
+function acceptedColumns({ set, rule }: Offer, { by, nowMs }: ByWhom) {
+  return {
+    state: 'accepted' as const,
     rule,
-    state: 'accepted',
-    revision: 1,
     accepted: set.text,
     digest: set.textDigest,
+    reason: null,
+    offered: null,
+    offered_digest: null,
+    offered_rule: null,
     accepted_by: by,
     accepted_at_ms: nowMs,
     changed_at_ms: nowMs,
-  });
+  };
 }
 
 /** Puts a server into quarantine; `offer` is null where what it offers cannot be read. */
@@ -136,20 +123,8 @@ export function quarantine(
 }
 
 /** Accepts the offer, and ends the quarantine. */
-export function accept(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
-  change(tx, name, {
-    state: 'accepted',
-    rule,
-    accepted: set.text,
-    digest: set.textDigest,
-    reason: null,
-    offered: null,
-    offered_digest: null,
-    offered_rule: null,
-    accepted_by: by,
-    accepted_at_ms: nowMs,
-    changed_at_ms: nowMs,
-  });
+export function accept(tx: Transaction, name: string, offer: Offer, whom: ByWhom): void {
+  change(tx, name, acceptedColumns(offer, whom));
 }
 
 /** Stores which resources a server has now; nothing else that was accepted changes. */
@@ -161,7 +136,7 @@ function change(tx: Transaction, name: string, fields: Partial<PinRow>): void {
   const row = tx.get(selectPin, { name });
   if (row === undefined)
     throw new CodedError('upstream/unknown', `Cannot change the pin of "${name}": it does not exist`);
-  tx.run(updatePin, { ...row, ...fields, revision: row.revision + 1 });
+  tx.run(writePin, { ...row, ...fields, revision: row.revision + 1 });
 }
 
 function pinFrom(row: PinRow): Pin {

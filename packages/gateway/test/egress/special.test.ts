@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../src/core/result.ts';
 import { formatAddress } from '../../src/egress/address.ts';
 import { isInside, parseRange } from '../../src/egress/address-range.ts';
-import { CARRIERS, SPECIAL_RANGES } from '../../src/egress/address-ranges.table.ts';
+import { SPECIAL_RANGES } from '../../src/egress/address-ranges.table.ts';
 import { carriedBy, specialRange } from '../../src/egress/special.ts';
 import { addressOf } from './sample.ts';
 
@@ -145,7 +145,7 @@ describe('carriedBy()', () => {
 });
 
 describe('the tables', () => {
-  const ranges = SPECIAL_RANGES.map(({ range }) => {
+  const ranges = SPECIAL_RANGES.map(([range]) => {
     const [address = '', bits = ''] = range.split('/');
     const parsed = parseRange(address, bits);
     if (!parsed.ok) throw new Error(sentenceOf(parsed.problem));
@@ -158,7 +158,6 @@ describe('the tables', () => {
   });
 
   it('say in every sentence what the address is', () => {
-    for (const { sentence } of SPECIAL_RANGES) expect(sentence).toMatch(/^(an?|the|no) .*[^.]$/);
-    for (const { sentence } of CARRIERS) expect(sentence).toMatch(/^[A-Z6].*\.$/);
+    for (const [, , sentence] of SPECIAL_RANGES) expect(sentence).toMatch(/^(an?|the|no) .*[^.]$/);
   });
 });

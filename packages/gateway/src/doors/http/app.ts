@@ -10,6 +10,8 @@ import { hasToken } from '../../identity/tokens.ts';
 import type { RunningCall } from '../../invoke/invoke.ts';
 import { requireScope } from '../../operations/access.ts';
 import { type OpenedGateway, type Operation, OperationProblem, perform } from '../../operations/operation.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { ConcurrentCalls } from '../concurrent-calls.ts';
 import {
   type Exchange,
   endBroken,
@@ -19,13 +21,7 @@ import {
   sendResult,
   sendText,
 } from './answer.ts';
-import {
-  ConcurrentCalls,
-  type IdentifyCaller,
-  type Listener,
-  makeIdentifyCaller,
-  RateLimit,
-} from './caller.ts';
+import { type IdentifyCaller, type Listener, limited, makeIdentifyCaller, RateLimit } from './caller.ts';
 import { LOCAL_OPERATIONS } from './local-operations.ts';
 import { OpenRequests } from './open-requests.ts';
 import { makeOriginCheck, type OriginCheck } from './origin.ts';
@@ -63,16 +59,10 @@ export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'pages'> & {
   readonly authenticate: Authenticator;
   readonly log: Log;
   readonly mcp: McpFetch;
-  /** Counts every request, for metrics. */
-  readonly counts?: RequestCounts;
+  /** Counts every request by its route, which is one of our paths and never the requested one. */
+  readonly counts?: Pick<Metrics, 'request' | 'turnedAway'>;
   /** The address that the door listens on, as it was given. */
   readonly host: string;
-};
-
-type RequestCounts = {
-  /** The route is one of our paths, never the requested path. */
-  readonly request: (route: string, method: string, status: number) => void;
-  readonly turnedAway: (code: string) => void;
 };
 
 /** One request that is being answered. */
@@ -92,7 +82,7 @@ export class HttpApp {
   readonly #parts: HttpParts;
   readonly #routers: Readonly<Record<Listener, Router>>;
   readonly #pages: ReadonlyMap<string, StaticPage> = new Map(STATIC_PAGES.map((page) => [page.path, page]));
-  readonly #origins: OriginCheck;
+  readonly #checkOrigin: OriginCheck;
   readonly #callerOf: IdentifyCaller;
   readonly #rate: RateLimit;
   readonly #calls: ConcurrentCalls;
@@ -107,7 +97,7 @@ export class HttpApp {
       network: makeRouter(operations),
       local: makeRouter([...operations, ...LOCAL_OPERATIONS]),
     };
-    this.#origins = makeOriginCheck(http, parts);
+    this.#checkOrigin = makeOriginCheck(http, parts);
     this.#callerOf = makeIdentifyCaller(authenticate, own.tenant);
     this.#rate = new RateLimit(http.ratePerMinute);
     this.#calls = new ConcurrentCalls(http.callsAtOnce);
@@ -116,7 +106,7 @@ export class HttpApp {
 
   /** True while calls are running or their answers are being sent. */
   get isBusy(): boolean {
-    return this.#calls.total > 0 || this.#running().length > 0;
+    return !this.#calls.isIdle || this.#running().length > 0;
   }
 
   /** From now on no call is started. */
@@ -147,7 +137,7 @@ export class HttpApp {
       requirePlain(request);
       const { path, query } = targetOf(request);
       const { host, origin } = request.headers;
-      exchange.lines = this.#origins.check({ host, origin }, request.socket.localAddress);
+      exchange.lines = this.#checkOrigin({ host, origin }, request.socket.localAddress);
       status = await this.#answer({ ...exchange, listener, signal, path }, query);
     } catch (error) {
       status = await this.#refuse(exchange, error);
@@ -162,7 +152,7 @@ export class HttpApp {
     const page = this.#pages.get(path);
     if (page !== undefined) return this.#answerPage(handling, page);
     if (path === MCP_PATH) return this.#answerMcp(handling);
-    const found = this.#routers[listener].find(request.method ?? '', path);
+    const found = this.#routers[listener](request.method ?? '', path);
     if (found === null) throw new RequestRefused('door/not-found', NOT_FOUND);
     if ('allowed' in found) return sendAllowed(handling, found.allowed);
     return this.#answerOperation(handling, found, query);
@@ -197,7 +187,7 @@ export class HttpApp {
   async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
     const { method } = handling.request;
     if (method !== 'GET' && method !== 'HEAD') return sendAllowed(handling, ['GET']);
-    if (page.scope !== 'everyone') await this.#admit(handling, page.scope, METADATA_PATH);
+    if (page.scope !== undefined) await this.#admit(handling, page.scope, METADATA_PATH);
     const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
     return this.#count(handling.path, handling, await sendText(handling, answer));
   }
@@ -241,12 +231,9 @@ export class HttpApp {
 
   async #asCall(caller: Caller, run: () => Promise<number>): Promise<number> {
     this.#requireServing();
-    this.#calls.enter(caller.credential);
-    try {
-      return await run();
-    } finally {
-      this.#calls.leave(caller.credential);
-    }
+    const { credential } = caller;
+    if (this.#calls.isFull(credential)) throw limited('as many calls of it as may be are running', 1);
+    return this.#calls.track(credential, run());
   }
 
   /** The error as a problem document; an internal fault is logged as an incident and not detailed in the answer. */

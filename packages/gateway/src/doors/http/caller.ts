@@ -77,38 +77,8 @@ export class RateLimit {
   }
 }
 
-/** Limits the concurrent calls of each credential. */
-export class ConcurrentCalls {
-  readonly #most: number;
-  readonly #running = new Map<string, number>();
-  #total = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get total(): number {
-    return this.#total;
-  }
-
-  /** Throws when it would be one too many. */
-  enter(credential: string): void {
-    const running = this.#running.get(credential) ?? 0;
-    // Boundary: one credential cannot take all sandboxes.
-    if (running >= this.#most) throw limited(`${running} calls of it are running`, 1);
-    this.#running.set(credential, running + 1);
-    this.#total += 1;
-  }
-
-  leave(credential: string): void {
-    const running = (this.#running.get(credential) ?? 0) - 1;
-    if (running > 0) this.#running.set(credential, running);
-    else this.#running.delete(credential);
-    this.#total -= 1;
-  }
-}
-
-function limited(why: string, afterS: number): RequestRefused {
+/** The refusal of one request too many, with how long to wait. */
+export function limited(why: string, afterS: number): RequestRefused {
   return new RequestRefused('door/rate-limited', `Cannot take more requests of this credential: ${why}`, [
     'retry-after',
     String(Math.max(afterS, 1)),

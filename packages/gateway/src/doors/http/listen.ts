@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CODES, type Code } from '@palisade/sdk';
 import type { HttpConfig } from '../../config/config.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -196,10 +197,6 @@ async function drain(app: HttpApp | null, drainMs: number): Promise<void> {
 async function until(isReached: () => boolean, mostMs: number): Promise<void> {
   for (let waitedMs = 0; !isReached() && waitedMs < mostMs; waitedMs += DRAIN_LOOK_MS)
     await pause(DRAIN_LOOK_MS);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Answers in flight may arrive; idle connections are closed at once, and hung ones after a moment. */

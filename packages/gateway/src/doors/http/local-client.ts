@@ -1,5 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
+import { eventsOf } from '@palisade/sdk';
+import type { ToolCall } from '../../core/call.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import type { ServerEvent } from '../../operations/operation.ts';
@@ -22,12 +24,7 @@ export function socketIn(stateDir: string): string | null {
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES ? null : path;
 }
 
-type LocalCall = {
-  readonly tool: string;
-  readonly rawInput: string | Uint8Array;
-  readonly run: string | null;
-  readonly timeoutMs: number | null;
-};
+type LocalCall = Pick<ToolCall, 'tool' | 'rawInput' | 'run' | 'timeoutMs'>;
 
 export class LocalClient {
   readonly #path: string;
@@ -95,28 +92,6 @@ export class LocalClient {
 
 /** The events of a stream as this door writes them, one after the other; comments only keep it alive. */
 export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  for await (const chunk of chunks) {
-    text += decoder.decode(chunk, { stream: true });
-    const whole = text.split('\n\n');
-    // The last part has no end yet.
-    text = whole.pop() ?? '';
-    for (const block of whole) {
-      const event = parseEvent(block);
-      if (event !== null) yield event;
-    }
-  }
-}
-
-/** One event; null for a block that has none. */
-function parseEvent(block: string): ServerEvent | null {
-  const fields: Record<string, string> = {};
-  for (const line of block.split('\n')) {
-    const [, name, value] = /^(event|id|data): (.*)$/s.exec(line) ?? [];
-    if (name !== undefined && value !== undefined) fields[name] = value;
-  }
-  const { event, id, data } = fields;
-  if (event === undefined || data === undefined) return null;
-  return { event, ...(id === undefined ? {} : { id }), data: JSON.parse(data) as Json };
+  for await (const { event, id, data } of eventsOf(chunks))
+    yield { event, id, data: JSON.parse(data) as Json };
 }

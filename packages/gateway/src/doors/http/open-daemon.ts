@@ -1,5 +1,4 @@
 import type { Config } from '../../config/config.ts';
-import type { Observer } from '../../core/call.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { makeAuthenticator } from '../../identity/authenticate.ts';
@@ -7,7 +6,7 @@ import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import { OPERATIONS } from '../../operations/all.ts';
 import { takeSeat } from '../../store/daemon-seat.ts';
 import { Metrics, together } from '../../telemetry/metrics.ts';
-import { openTraces, type Traces } from '../../telemetry/traces.ts';
+import { openTraces } from '../../telemetry/traces.ts';
 import type { OpenMore } from '../cli/verb.ts';
 import { makeMcp } from '../mcp/index.ts';
 import { HttpApp } from './app.ts';
@@ -90,11 +89,7 @@ async function openGatewayOr(door: HttpDoor, open: () => Promise<Opened<Gateway>
   }
 }
 
-async function openTelemetry({ clock, version, config }: DaemonOptions): Promise<{
-  readonly metrics: Metrics;
-  readonly traces: Traces | null;
-  readonly observer: Observer;
-}> {
+async function openTelemetry({ clock, version, config }: DaemonOptions) {
   const metrics = new Metrics({ monotonicMs: clock.monotonicMs, version });
   const { otlpEndpoint } = config.telemetry;
   const traces = otlpEndpoint === null ? null : await openTraces(otlpEndpoint, version);
@@ -121,10 +116,7 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving
     mcp: mcp.fetch,
     authenticate: makeAuthenticator({ reader, config, clock, log }),
     metrics: () => metrics.text(),
-    counts: {
-      request: (route, method, status) => metrics.request(route, method, status),
-      turnedAway: (code) => metrics.turnedAway(code),
-    },
+    counts: metrics,
   });
   metrics.read(() => gateway.engines.metrics());
   metrics.read(() => [

@@ -129,7 +129,10 @@ function operationOf(binding: Binding, schemas: Schemas): JsonObject {
   };
 }
 
-function pageOf({ name, sentence, scope, type, schema }: StaticPage, schemas: Schemas): JsonObject {
+function pageOf(
+  { name, sentence, scope, type = 'application/json', schema }: StaticPage,
+  schemas: Schemas,
+): JsonObject {
   const ok = { description: sentence, content: { [type]: mediaOf(schema, schemas) } };
   return {
     ...summaryOf(name, 'operations', sentence),
@@ -145,8 +148,8 @@ function summaryOf(operationId: string, tag: string, sentence: string): JsonObje
 }
 
 /** The roles of a bearer token are the scopes that it needs; an empty list needs no credential. */
-function securityOf(scope: Scope | 'everyone' | null): JsonObject {
-  if (scope === 'everyone') return { security: [] };
+function securityOf(scope: Scope | null | undefined): JsonObject {
+  if (scope === undefined) return { security: [] };
   return { security: [{ token: scope === null ? [] : [scope] }] };
 }
 

@@ -11,10 +11,8 @@ import { type HeaderLines, RequestRefused } from './problem.ts';
 /** The headers that say for which host a request is, and which page sent it. */
 type OriginHeaders = { readonly host: string | undefined; readonly origin: string | undefined };
 
-export type OriginCheck = {
-  /** Throws if the request is not for us; returns the CORS headers that let the page read the answer. */
-  readonly check: (headers: OriginHeaders, localAddress: string | undefined) => HeaderLines;
-};
+/** Throws if the request is not for us; returns the CORS headers that let the page read the answer. */
+export type OriginCheck = (headers: OriginHeaders, localAddress: string | undefined) => HeaderLines;
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/;
@@ -25,21 +23,19 @@ export function makeOriginCheck(http: HttpConfig, listening: { readonly host: st
   const names = new Set([...LOOPBACK, bracketed(listening.host), ...http.allowedHosts.map(hostNameOf)]);
   if (publicUrl !== null) names.add(publicUrl.hostname);
   const origins = new Set(http.allowedOrigins.map((origin) => origin.toLowerCase()));
-  return {
-    check: ({ host, origin }, localAddress) => {
-      if (host === undefined) throw new RequestRefused('door/wrong-usage', NO_HOST);
-      const name = hostNameOf(host);
-      // Boundary: another name that resolves to this machine is not ours.
-      if (!names.has(name) && !isOwnAddress(name, localAddress)) throw notForUs(host);
-      if (origin === undefined) return NO_LINES;
-      // Boundary: a page speaks for its author, not for the user who looks at it.
-      if (origins.has(origin)) return ['access-control-allow-origin', origin, 'vary', 'origin'];
-      if (isOwnPage(origin, host) || origin === publicUrl?.origin) return NO_LINES;
-      throw new RequestRefused(
-        'door/forbidden-origin',
-        `Cannot answer the page of ${quote(origin)}: it is not in http.allowed_origins, expected one that is`,
-      );
-    },
+  return ({ host, origin }, localAddress) => {
+    if (host === undefined) throw new RequestRefused('door/wrong-usage', NO_HOST);
+    const name = hostNameOf(host);
+    // Boundary: another name that resolves to this machine is not ours.
+    if (!names.has(name) && !isOwnAddress(name, localAddress)) throw notForUs(host);
+    if (origin === undefined) return NO_LINES;
+    // Boundary: a page speaks for its author, not for the user who looks at it.
+    if (origins.has(origin)) return ['access-control-allow-origin', origin, 'vary', 'origin'];
+    if (isOwnPage(origin, host) || origin === publicUrl?.origin) return NO_LINES;
+    throw new RequestRefused(
+      'door/forbidden-origin',
+      `Cannot answer the page of ${quote(origin)}: it is not in http.allowed_origins, expected one that is`,
+    );
   };
 }
 

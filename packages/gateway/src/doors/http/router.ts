@@ -18,7 +18,7 @@ type Node = {
   readonly rows: Map<HttpMethod, Binding>;
 };
 
-export type Router = { readonly find: (method: string, path: string) => Found | OtherMethod | null };
+export type Router = (method: string, path: string) => Found | OtherMethod | null;
 
 const PARAMETER = /^\{[A-Za-z]+\}$/;
 /** More parts than any address has; a longer path is not examined. */
@@ -28,7 +28,7 @@ const MAX_PARTS = 16;
 export function makeRouter(operations: readonly Operation[]): Router {
   const root = makeNode();
   for (const operation of operations) add(root, bind(operation));
-  return { find: (method, path) => find(root, method, path) };
+  return (method, path) => find(root, method, path);
 }
 
 function makeNode(): Node {
@@ -38,20 +38,17 @@ function makeNode(): Node {
 function add(root: Node, binding: Binding): void {
   const { method, path } = binding.operation.http;
   let node = root;
-  for (const part of partsOf(path)) node = PARAMETER.test(part) ? anyChild(node) : fixedChild(node, part);
+  for (const part of partsOf(path)) node = childOf(node, part);
   if (node.rows.has(method)) throw new TypeError(`Cannot route ${method} ${path}: two operations have it`);
   node.rows.set(method, binding);
 }
 
-function fixedChild(node: Node, part: string): Node {
-  const child = node.fixed.get(part) ?? makeNode();
-  node.fixed.set(part, child);
+function childOf(node: Node, part: string): Node {
+  const isAny = PARAMETER.test(part);
+  const child = (isAny ? node.any : node.fixed.get(part)) ?? makeNode();
+  if (isAny) node.any = child;
+  else node.fixed.set(part, child);
   return child;
-}
-
-function anyChild(node: Node): Node {
-  node.any ??= makeNode();
-  return node.any;
 }
 
 function partsOf(path: string): string[] {
@@ -69,27 +66,11 @@ function find(root: Node, method: string, path: string): Found | OtherMethod | n
     node = next;
   }
   if (node.rows.size === 0) return null;
-  const params = decodeAll(raw);
-  if (params === null) return null;
+  const values = raw.map(decode);
+  if (values.includes(null)) return null;
   const row = node.rows.get(method === 'HEAD' ? 'GET' : (method as HttpMethod));
   if (row === undefined) return { allowed: [...node.rows.keys()].sort() };
-  return { binding: row, params: named(row.path, params) };
-}
-
-function named(names: readonly string[], values: readonly string[]): Params {
-  const params: Record<string, string> = {};
-  for (const [i, name] of names.entries()) params[name] = values[i] ?? '';
-  return params;
-}
-
-function decodeAll(raw: readonly string[]): readonly string[] | null {
-  const values: string[] = [];
-  for (const part of raw) {
-    const value = decode(part);
-    if (value === null) return null;
-    values.push(value);
-  }
-  return values;
+  return { binding: row, params: Object.fromEntries(row.path.map((name, i) => [name, values[i] ?? ''])) };
 }
 
 /** Boundary: an empty value, a dot or two, a control character or bad UTF-8 names nothing, however it is encoded. */

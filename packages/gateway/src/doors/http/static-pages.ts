@@ -26,17 +26,16 @@ export type StaticPageParts = {
 
 export type StaticPage = {
   readonly path: string;
-  /** As in the OpenAPI document. */
   readonly name: string;
   readonly sentence: string;
-  /** What is needed to see it: a scope, or no credential at all. */
-  readonly scope: Scope | 'everyone';
-  readonly type: string;
+  /** The scope that is needed to see it; without, no credential at all is. */
+  readonly scope?: Scope;
+  /** JSON unless it is named. */
+  readonly type?: string;
   readonly schema?: ZodType;
   readonly answer: (parts: StaticPageParts) => Promise<TextAnswer> | TextAnswer;
 };
 
-const JSON_TYPE = 'application/json';
 const metadata = z.looseObject({ resource: z.url() }).meta({ id: 'ProtectedResourceMetadata' });
 
 export const STATIC_PAGES: readonly StaticPage[] = [
@@ -44,8 +43,6 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/healthz',
     name: 'getHealth',
     sentence: 'Says that the process answers.',
-    scope: 'everyone',
-    type: JSON_TYPE,
     schema: z.object({ status: z.literal('ok') }),
     answer: () => json({ status: 'ok' }),
   },
@@ -53,8 +50,6 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/readyz',
     name: 'getReadiness',
     sentence: 'Says whether a call would be taken now.',
-    scope: 'everyone',
-    type: JSON_TYPE,
     schema: z.object({ status: z.literal('ready') }),
     answer: readiness,
   },
@@ -70,8 +65,6 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: METADATA_PATH,
     name: 'getResourceMetadata',
     sentence: 'Says whose tokens are taken here (RFC 9728).',
-    scope: 'everyone',
-    type: JSON_TYPE,
     schema: metadata,
     answer: ({ gateway, url }) => json(resourceMetadata(gateway.config, `${url}/`)),
   },
@@ -79,8 +72,6 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: `${METADATA_PATH}${MCP_PATH}`,
     name: 'getMcpResourceMetadata',
     sentence: 'Says whose tokens the MCP endpoint takes (RFC 9728).',
-    scope: 'everyone',
-    type: JSON_TYPE,
     schema: metadata,
     answer: ({ gateway, url }) => json(resourceMetadata(gateway.config, `${url}${MCP_PATH}`)),
   },
@@ -88,8 +79,6 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/openapi.json',
     name: 'getOpenApi',
     sentence: 'Gives this document.',
-    scope: 'everyone',
-    type: JSON_TYPE,
     schema: z.looseObject({ openapi: z.string() }),
     answer: ({ pages }) => page(pages['/openapi.json']),
   },
@@ -97,7 +86,6 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/docs',
     name: 'getDocs',
     sentence: 'Gives this document as a page for people.',
-    scope: 'everyone',
     type: 'text/html',
     answer: ({ pages }) => page(pages['/docs']),
   },

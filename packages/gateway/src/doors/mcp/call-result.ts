@@ -35,21 +35,24 @@ export function turnedAway(code: Code, message: string): CallToolResult {
   return { isError: true, content, structuredContent: { status: 'refused', code, message, remedy } };
 }
 
-function failureOf({ outcome, callId }: Ended, open: OpenApproval | null): CallToolResult {
+/** How a call failed, in text that is safe to show. */
+export function failureFacts({ outcome, callId }: Ended, open: OpenApproval | null) {
   if (outcome.status === 'ok') throw new TypeError('Cannot tell a failure: the call went well');
   const { status, code } = outcome;
   const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
   const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
-  const content: CallToolResult['content'] = [{ type: 'text', text: sentence(code, message, remedy) }];
-  const facts = { code, message, remedy, callId };
-  if (status === 'refused') {
-    const structuredContent =
-      open === null ? { status, ...facts } : { status: 'approval_required', ...facts, ...open };
-    return { isError: true, content, structuredContent };
-  }
+  return { status: open === null ? status : 'approval_required', code, message, remedy, callId, ...open };
+}
+
+function failureOf(ended: Ended, open: OpenApproval | null): CallToolResult {
+  const { outcome, callId } = ended;
+  const facts = failureFacts(ended, open);
+  const text = sentence(facts.code, facts.message, facts.remedy);
+  const content: CallToolResult['content'] = [{ type: 'text', text }];
+  if (outcome.status !== 'failed') return { isError: true, content, structuredContent: facts };
   const { output, truncated } = outcome;
   if (output !== null) content.push(textOf(output, callId));
-  return { isError: true, content, structuredContent: { status, ...facts, output, truncated } };
+  return { isError: true, content, structuredContent: { ...facts, output, truncated } };
 }
 
 function sentence(code: string, message: string, remedy: string): string {

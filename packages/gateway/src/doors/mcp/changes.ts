@@ -26,18 +26,13 @@ export class Changes {
     this.#log = log;
   }
 
-  /** How many listen. */
-  get size(): number {
-    return this.#subscribed.size;
-  }
-
   /** Listens until the given function is called. */
   subscribe(owner: string, listener: Listener): () => void {
     const subscribed = { owner, listener };
     this.#subscribed.add(subscribed);
     if (this.#looking === null) {
       this.#version = toolsVersion(this.#gateway);
-      this.#looking = setInterval(() => this.#lookQuietly(), LOOK_EVERY_MS);
+      this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS);
       this.#looking.unref();
     }
     return () => {
@@ -47,23 +42,19 @@ export class Changes {
   }
 
   /** Checks whether the tools could have changed, and notifies. */
-  look(): void {
-    const version = toolsVersion(this.#gateway);
-    if (version === this.#version) return;
-    this.#version = version;
-    // Resources of upstream servers come and go with their tools.
-    const hasUpstreams = this.#gateway.upstreams.rules.length > 0;
-    for (const { listener } of this.#subscribed) {
-      listener.toolsChanged();
-      if (hasUpstreams) listener.resourcesChanged();
-    }
-  }
-
-  /** What cannot be read now is tried again; calls report what is wrong themselves. */
-  #lookQuietly(): void {
+  #look(): void {
     try {
-      this.look();
+      const version = toolsVersion(this.#gateway);
+      if (version === this.#version) return;
+      this.#version = version;
+      // Resources of upstream servers come and go with their tools.
+      const hasUpstreams = this.#gateway.upstreams.rules.length > 0;
+      for (const { listener } of this.#subscribed) {
+        listener.toolsChanged();
+        if (hasUpstreams) listener.resourcesChanged();
+      }
     } catch (error) {
+      // What cannot be read now is tried again; calls report what is wrong themselves.
       this.#log('warn', 'mcp.tools-unseen', { name: (error as Error).name });
     }
   }

@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
+import type { ConcurrentCalls } from '../concurrent-calls.ts';
 import type { Changes } from './changes.ts';
 import type { RequestStates } from './request-states.ts';
 import type { ToolLists } from './tool-lists.ts';
@@ -14,7 +15,7 @@ export type Door = {
   readonly tools: ToolLists;
   readonly states: RequestStates;
   readonly changes: Changes;
-  readonly calls: Calls;
+  readonly calls: ConcurrentCalls;
   readonly offers: UpstreamOffers;
 };
 
@@ -32,38 +33,4 @@ export type Client = {
 /** The key of what is private to one principal of one tenant. */
 export function ownerOf({ principal, tenant }: Caller): string {
   return `${tenant} ${principal.kind}:${principal.name}`;
-}
-
-/** The calls that came in by MCP and have not ended, so that a door that closes can wait until all are recorded. */
-export class Calls {
-  readonly #open = new Map<string, Set<Promise<unknown>>>();
-  readonly #most: number;
-
-  /** `most` is how many calls of one credential may run at once. */
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Whether this credential has as many calls running as it may. */
-  isFull(credential: string): boolean {
-    return (this.#open.get(credential)?.size ?? 0) >= this.#most;
-  }
-
-  /** Counts a call until it has ended. */
-  async track<T>(credential: string, call: Promise<T>): Promise<T> {
-    const open = this.#open.get(credential) ?? new Set();
-    this.#open.set(credential, open);
-    open.add(call);
-    try {
-      return await call;
-    } finally {
-      open.delete(call);
-      if (open.size === 0) this.#open.delete(credential);
-    }
-  }
-
-  /** Resolves once every call that runs at this moment has ended. */
-  async settled(): Promise<void> {
-    await Promise.allSettled([...this.#open.values()].flatMap((open) => [...open]));
-  }
 }

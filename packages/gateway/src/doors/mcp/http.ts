@@ -8,9 +8,9 @@ import {
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/caller.ts';
-import type { Json } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Door, ownerOf } from './door.ts';
-import { errorOf, messageLimits, readBody } from './message.ts';
+import { errorOf, messageLimits, readBody, refusal } from './message.ts';
 import { makeServer } from './server.ts';
 import { Sessions } from './sessions.ts';
 
@@ -19,12 +19,13 @@ import { Sessions } from './sessions.ts';
  * era is complete in itself; closing its response cancels it. One of the legacy era belongs to a session.
  */
 
-const SERVER_ERROR = -32_000;
 const HEADER_MISMATCH = -32_020;
 const LISTEN = 'subscriptions/listen';
 /** Streams of changes that one principal, and all of them, may have open. */
 const MOST_LISTENING_OF_ONE = 32;
 const MOST_LISTENING = 4_096;
+
+const INSUFFICIENT_SCOPE = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="call"' };
 
 export class HttpMcp {
   readonly #door: Door;
@@ -44,7 +45,8 @@ export class HttpMcp {
 
   /** Answers one request. The caller is identified by the credential and nothing in the request. */
   async fetch(request: Request, caller: Caller): Promise<Response> {
-    if (!caller.scopes.has('call')) return insufficientScope();
+    if (!caller.scopes.has('call'))
+      return refusal(403, 'Forbidden: the credential has no scope "call"', INSUFFICIENT_SCOPE);
     const isPost = request.method === 'POST';
     if (isPost && !isJsonContentType(request.headers.get('content-type')))
       return refusal(415, 'Unsupported Media Type: Content-Type must be application/json');
@@ -53,7 +55,7 @@ export class HttpMcp {
     if (isPost) {
       const raw = new Uint8Array(await request.arrayBuffer());
       const read = readBody(raw, messageLimits(config.input, config.http.maxBodyBytes));
-      if (!read.ok) return Response.json(read.error, { status: 400 });
+      if (!read.ok) return Response.json(read.problem, { status: 400 });
       body = read.value;
     }
     if (await isLegacyRequest(request, body))
@@ -106,8 +108,8 @@ export class HttpMcp {
  * if they come with a message of the legacy era, they are checked as well.
  */
 function mismatchOf(headers: Headers, body: Json | undefined): Response | null {
-  const { id, method, params } = fieldsOf(body);
-  const { name, uri } = fieldsOf(params);
+  const { id, method, params }: Partial<JsonObject> = isJsonObject(body) ? body : {};
+  const { name, uri }: Partial<JsonObject> = isJsonObject(params) ? params : {};
   const named = { method: headers.get('mcp-method'), name: headers.get('mcp-name') };
   const isSame =
     (named.method === null || named.method === method) &&
@@ -116,11 +118,6 @@ function mismatchOf(headers: Headers, body: Json | undefined): Response | null {
   const message = 'Bad Request: the request headers and body disagree';
   const whose = typeof id === 'string' || typeof id === 'number' ? id : null;
   return Response.json(errorOf(whose, HEADER_MISMATCH, message), { status: 400 });
-}
-
-function fieldsOf(value: Json | undefined): { readonly [key: string]: Json | undefined } {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as { readonly [key: string]: Json }) : {};
 }
 
 /** Carries the caller through the SDK, which hands it on and reads nothing of it. */
@@ -132,14 +129,4 @@ function callerIn(authInfo: AuthInfo | undefined): Caller {
   const caller = authInfo?.extra?.caller;
   if (caller === undefined) throw new TypeError('Cannot serve the request: it came without a caller');
   return caller as Caller;
-}
-
-function refusal(status: number, message: string): Response {
-  return Response.json(errorOf(null, SERVER_ERROR, message), { status });
-}
-
-function insufficientScope(): Response {
-  const challenge = 'Bearer error="insufficient_scope", scope="call"';
-  const error = errorOf(null, SERVER_ERROR, 'Forbidden: the credential has no scope "call"');
-  return Response.json(error, { status: 403, headers: { 'www-authenticate': challenge } });
 }

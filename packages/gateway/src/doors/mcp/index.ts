@@ -1,9 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Caller } from '../../core/caller.ts';
-import type { Log } from '../../core/log.ts';
-import type { Gateway, Opened } from '../../invoke/gateway.ts';
+import { ConcurrentCalls } from '../concurrent-calls.ts';
 import { Changes } from './changes.ts';
-import { Calls, type Door } from './door.ts';
+import type { Door } from './door.ts';
 import { HttpMcp } from './http.ts';
 import { RequestStates } from './request-states.ts';
 import { serveStreams } from './stdio.ts';
@@ -18,11 +17,7 @@ import { UpstreamOffers } from './upstream-offers.ts';
  * permits, approves only in the name of the person who was asked, and never runs.
  */
 
-export type McpOptions = {
-  readonly gateway: Opened<Gateway>;
-  readonly log: Log;
-  readonly version: string;
-};
+type McpOptions = Pick<Door, 'gateway' | 'log' | 'version'>;
 
 export type Mcp = {
   /** Answers one HTTP request of a caller whose credential was checked. */
@@ -48,7 +43,7 @@ export function makeMcp({ gateway, log, version }: McpOptions): Mcp {
     offers: new UpstreamOffers(gateway),
     states: new RequestStates(gateway.clock, gateway.random),
     changes: new Changes(gateway, log),
-    calls: new Calls(gateway.config.http.callsAtOnce),
+    calls: new ConcurrentCalls(gateway.config.http.callsAtOnce),
   };
   const http = new HttpMcp(door);
   const closing = new AbortController();

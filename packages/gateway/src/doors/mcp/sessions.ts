@@ -1,9 +1,9 @@
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/caller.ts';
 import { makeId } from '../../core/clock.ts';
-import type { Json } from '../../core/json.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
 import { type Client, type Door, ownerOf } from './door.ts';
-import { errorOf } from './message.ts';
+import { refusal } from './message.ts';
 import { makeServer } from './server.ts';
 import { announceTo } from './stdio.ts';
 
@@ -24,7 +24,6 @@ type Session = {
   open: number;
 };
 
-const SERVER_ERROR = -32_000;
 const ID_BYTES = 32;
 const MOST_SESSIONS = 1_000;
 const MOST_OF_ONE = 100;
@@ -40,15 +39,12 @@ export class Sessions {
     this.#door = door;
   }
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
   /** Answers one request of the legacy era. */
   async fetch(request: Request, caller: Caller, body: Json | undefined): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     if (id === null) {
-      if (!isInitialize(body)) return refusal(400, 'Bad Request: Mcp-Session-Id header is required');
+      if (!isJsonObject(body) || body.method !== 'initialize')
+        return refusal(400, 'Bad Request: Mcp-Session-Id header is required');
       return this.#open(request, caller, body);
     }
     const session = this.#sessions.get(id);
@@ -66,10 +62,8 @@ export class Sessions {
   }
 
   async #open(request: Request, caller: Caller, body: Json | undefined): Promise<Response> {
-    await this.#makeRoom(caller);
-    const ofOne = [...this.#sessions.values()].filter((each) => ownerOf(each.caller) === ownerOf(caller));
-    if (this.#sessions.size >= MOST_SESSIONS || ofOne.length >= MOST_OF_ONE)
-      return refusal(429, 'Too many sessions are open');
+    const owner = ownerOf(caller);
+    if (!this.#makeRoom(owner)) return refusal(429, 'Too many sessions are open');
     const { clock, random } = this.#door.gateway;
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
@@ -78,7 +72,7 @@ export class Sessions {
     const onCancelled = (requestId: string | number) => transport.closeSSEStream(requestId);
     const client: Client = { caller, transport: 'http', era: 'legacy', run, onCancelled };
     const server = makeServer(this.#door, client);
-    const leave = announceTo(this.#door, ownerOf(caller), server);
+    const leave = announceTo(this.#door, owner, server);
     const session = { id, caller, transport, server, leave, usedAtMs: this.#nowMs(), open: 0 };
     await server.connect(transport);
     server.onclose = () => void this.#end(session);
@@ -105,15 +99,15 @@ export class Sessions {
     await session.server.close();
   }
 
-  /** At the limit, the session that was idle longest is closed. */
-  async #makeRoom(caller: Caller): Promise<void> {
-    const owner = ownerOf(caller);
-    const own = [...this.#sessions.values()].filter((each) => ownerOf(each.caller) === owner);
-    if (this.#sessions.size < MOST_SESSIONS && own.length < MOST_OF_ONE) return;
-    const pool = own.length >= MOST_OF_ONE ? own : [...this.#sessions.values()];
-    const idle = pool.filter(({ open }) => open === 0).sort((a, b) => a.usedAtMs - b.usedAtMs);
-    const [longest] = idle;
-    if (longest !== undefined) await this.#end(longest);
+  /** At the limit, the session that was idle longest is closed; false when none is idle. */
+  #makeRoom(owner: string): boolean {
+    const all = [...this.#sessions.values()];
+    const own = all.filter((each) => ownerOf(each.caller) === owner);
+    if (all.length < MOST_SESSIONS && own.length < MOST_OF_ONE) return true;
+    const pool = own.length >= MOST_OF_ONE ? own : all;
+    const [longest] = pool.filter(({ open }) => open === 0).sort((a, b) => a.usedAtMs - b.usedAtMs);
+    if (longest !== undefined) void this.#end(longest);
+    return longest !== undefined;
   }
 
   #sweep(): NodeJS.Timeout {
@@ -133,15 +127,6 @@ export class Sessions {
 
 function isSameCaller(one: Caller, other: Caller): boolean {
   return ownerOf(one) === ownerOf(other) && one.credential === other.credential;
-}
-
-function isInitialize(body: Json | undefined): boolean {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
-  return isObject && (body as { readonly method?: Json }).method === 'initialize';
-}
-
-function refusal(status: number, message: string): Response {
-  return Response.json(errorOf(null, SERVER_ERROR, message), { status });
 }
 
 /** The same bytes, with a callback at their end, however it comes. */

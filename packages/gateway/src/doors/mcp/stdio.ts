@@ -3,18 +3,21 @@ import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/se
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Caller } from '../../core/caller.ts';
 import { makeId } from '../../core/clock.ts';
+import { Lines } from '../../core/lines.ts';
 import type { StrictLimits } from '../../core/strict-json.ts';
 import { type Door, ownerOf } from './door.ts';
 import {
   errorOf,
+  INVALID_REQUEST,
   type JsonRpcError,
-  Lines,
   type MessageId,
   messageLimits,
   readMessage,
+  SERVER_ERROR,
   tooLong,
 } from './message.ts';
 import { makeServer } from './server.ts';
+import type { ToolLists } from './tool-lists.ts';
 
 /** Requests of one connection that are open at once; calls have a limit of their own, of the operator's. */
 const MOST_OPEN = 1_024;
@@ -27,14 +30,12 @@ type Streams = { readonly stdin: Readable; readonly stdout: Writable };
  */
 export async function serveStreams(
   door: Door,
-  { stdin, stdout }: Streams,
+  streams: Streams,
   caller: Caller,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, config } = door.gateway;
-  const limits = messageLimits(config.input, config.http.maxBodyBytes);
-  const textOf = (part: object) => door.tools.textOf(part);
-  const wire = new StdioWire({ stdin, stdout, limits, maxOpen: MOST_OPEN, textOf });
+  const { clock, random } = door.gateway;
+  const wire = new StdioWire(door, streams);
   const run = makeId('mcp', clock.nowMs(), random);
   const closed = new Promise<void>((resolve) => {
     // The last server that the SDK makes is the one that stays; each leaves with its connection.
@@ -42,8 +43,7 @@ export async function serveStreams(
     const handle = serveStdio(
       ({ era }) => {
         const server = makeServer(door, { caller, transport: 'stdio', era, run });
-        const leave = announceTo(door, ownerOf(caller), server);
-        servers.add(leave);
+        servers.add(announceTo(door, ownerOf(caller), server));
         return server;
       },
       {
@@ -76,19 +76,6 @@ export function announceTo({ changes, log }: Pick<Door, 'changes' | 'log'>, owne
   });
 }
 
-type WireOptions = {
-  readonly stdin: Readable;
-  readonly stdout: Writable;
-  readonly limits: StrictLimits;
-  /** Requests that may be open at once. */
-  readonly maxOpen: number;
-  /** The text of a part of a message that is kept ready; undefined for any other. */
-  readonly textOf: (part: object) => string | undefined;
-};
-
-const INVALID_REQUEST = -32_600;
-const BUSY = -32_000;
-
 /**
  * Messages over two streams, one per line. What is not a message is answered as such and the connection stays open; a
  * client that sends more than it reads is not read from until it does. It ends when the input ends.
@@ -97,24 +84,28 @@ class StdioWire implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  readonly #options: WireOptions;
+  readonly #tools: ToolLists;
+  readonly #streams: Streams;
+  readonly #limits: StrictLimits;
   readonly #lines: Lines;
   /** Requests that were not answered yet: an id is unique among them, or a cancellation would be ambiguous. */
   readonly #open = new Set<MessageId>();
   #drained: Promise<void> | null = null;
   #isClosed = false;
 
-  constructor(options: WireOptions) {
-    this.#options = options;
-    const { limits } = options;
-    this.#lines = new Lines(limits.maxBytes, {
+  constructor({ gateway, tools }: Door, streams: Streams) {
+    const { input, http } = gateway.config;
+    this.#tools = tools;
+    this.#streams = streams;
+    this.#limits = messageLimits(input, http.maxBodyBytes);
+    this.#lines = new Lines(http.maxBodyBytes, {
       onLine: (line) => this.#take(line),
-      onTooLong: () => this.#write(JSON.stringify(tooLong(limits.maxBytes))),
+      onTooLong: () => this.#write(JSON.stringify(tooLong(http.maxBodyBytes))),
     });
   }
 
   async start(): Promise<void> {
-    const { stdin, stdout } = this.#options;
+    const { stdin, stdout } = this.#streams;
     stdin.on('data', this.#onData);
     stdin.once('end', this.#onEnd);
     stdin.once('close', this.#onEnd);
@@ -132,7 +123,7 @@ class StdioWire implements Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { stdin } = this.#options;
+    const { stdin } = this.#streams;
     stdin.off('data', this.#onData);
     stdin.off('end', this.#onEnd);
     stdin.off('close', this.#onEnd);
@@ -148,9 +139,9 @@ class StdioWire implements Transport {
 
   #take(line: Uint8Array): void {
     if (this.#isClosed) return;
-    const read = readMessage(line, this.#options.limits);
+    const read = readMessage(line, this.#limits);
     if (!read.ok) {
-      void this.#write(JSON.stringify(read.error));
+      void this.#write(JSON.stringify(read.problem));
       return;
     }
     const message = read.value;
@@ -171,15 +162,16 @@ class StdioWire implements Transport {
   #refusal(id: MessageId): JsonRpcError | null {
     if (this.#open.has(id)) return errorOf(id, INVALID_REQUEST, 'Invalid Request: this id is in use');
     // Boundary: a few bytes can request a megabyte; this many are answered at a time.
-    const { maxOpen } = this.#options;
-    return this.#open.size < maxOpen ? null : errorOf(id, BUSY, `Busy: ${maxOpen} requests are open`);
+    return this.#open.size < MOST_OPEN
+      ? null
+      : errorOf(id, SERVER_ERROR, `Busy: ${MOST_OPEN} requests are open`);
   }
 
   /** A page of tools is written from the cache; everything else is serialized now. */
   #textOf(message: JSONRPCMessage): string {
     const result = 'result' in message ? (message.result as { tools?: unknown }) : {};
     const { tools, ...rest } = result;
-    const kept = typeof tools === 'object' && tools !== null ? this.#options.textOf(tools) : undefined;
+    const kept = typeof tools === 'object' && tools !== null ? this.#tools.textOf(tools) : undefined;
     if (kept === undefined) return JSON.stringify(message);
     const others = JSON.stringify(rest).slice(1);
     const { result: _, ...envelope } = message as { readonly result: unknown };
@@ -189,7 +181,7 @@ class StdioWire implements Transport {
 
   #write(text: string): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
-    const { stdin, stdout } = this.#options;
+    const { stdin, stdout } = this.#streams;
     if (stdout.write(`${text}\n`)) return Promise.resolve();
     if (this.#drained === null) {
       // Boundary: a client that sends requests and does not read would fill our memory with answers.

@@ -174,8 +174,8 @@ const IN_DEFS = '#/$defs/';
 
 /** The schema of an input as clients see it: always of an object, without keywords that copy arguments. */
 export function inputSchemaOf(schema: JsonSchema): JsonSchema {
-  const shown = (hasKeyword(schema, HEADER_KEYWORD) ? without(schema, HEADER_KEYWORD) : schema) as JsonSchema;
-  return shown.type === 'object' ? shown : { ...shown, type: 'object' };
+  const isKept = (key: string, value: Json) => (key === HEADER_KEYWORD ? undefined : value);
+  return { ...(JSON.parse(JSON.stringify(schema), isKept) as JsonSchema), type: 'object' };
 }
 
 /**
@@ -201,17 +201,4 @@ function canMove(node: Json): boolean {
     if (key === '$ref' && typeof value === 'string') return value.startsWith(IN_DEFS);
     return canMove(value);
   });
-}
-
-function hasKeyword(node: Json, keyword: string): boolean {
-  if (Array.isArray(node)) return node.some((each) => hasKeyword(each, keyword));
-  if (node === null || typeof node !== 'object') return false;
-  return Object.entries(node).some(([key, value]) => key === keyword || hasKeyword(value, keyword));
-}
-
-function without(node: Json, keyword: string): Json {
-  if (Array.isArray(node)) return node.map((each) => without(each, keyword));
-  if (node === null || typeof node !== 'object') return node;
-  const kept = Object.entries(node).filter(([key]) => key !== keyword);
-  return Object.fromEntries(kept.map(([key, value]) => [key, without(value, keyword)]));
 }

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { MAX_TEXT_CHARS, safeLine, safeText } from '../../core/hostile-text.ts';
-import type { Json } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 
 /*
  * The result of an upstream MCP server as passed to a client. The server is not trusted: its text is sanitised, binary
@@ -8,7 +8,7 @@ import type { Json } from '../../core/json.ts';
  */
 
 type Block = CallToolResult['content'][number];
-type Fields = { readonly [key: string]: Json | undefined };
+type Fields = Partial<JsonObject>;
 
 const MAX_BLOCKS = 1_000;
 const MAX_NAME_CHARS = 1_024;
@@ -32,11 +32,8 @@ export function mcpContentOf(output: Json): CallToolResult {
 }
 
 /** One block of content as a client may have it. */
-export function safeBlock(block: Json): Block {
-  return blockOf(fieldsOf(block));
-}
-
-function blockOf(block: Fields): Block {
+export function safeBlock(raw: Json): Block {
+  const block = fieldsOf(raw);
   switch (block.type) {
     case 'text':
       return { type: 'text', text: safeText(wordsOf(block.text), MAX_TEXT_CHARS) };
@@ -96,5 +93,5 @@ function wordsOf(value: Json | undefined): string {
 }
 
 function fieldsOf(value: Json): Fields {
-  return value === null || typeof value !== 'object' || Array.isArray(value) ? {} : (value as Fields);
+  return isJsonObject(value) ? value : {};
 }

@@ -12,7 +12,7 @@ import type { Tool } from '../../core/tool.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import { doorCall, invoke } from '../../invoke/invoke.ts';
 import { type Asking, openRequest, toldApproval } from './ask-approval.ts';
-import { receiptMeta } from './call-result.ts';
+import { failureFacts, receiptMeta } from './call-result.ts';
 import { askedCall } from './call-tool.ts';
 import { notFound } from './resources.ts';
 import { safeBlock } from './upstream-content.ts';
@@ -22,6 +22,9 @@ import type { OfferedPrompt, OfferedResource } from './upstream-offers.ts';
  * What clients request from upstream servers besides tool calls. Each is a call of the line all the same: policies
  * decide it, and its receipt is named in the result. These results cannot express a failure, so it is an error.
  */
+
+/** As the executor passes them on, which leaves out every message of another form. */
+type PromptMessages = readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
 
 const MAX_MESSAGE_CHARS = 4_096;
 const MAX_VALUE_CHARS = 1_000;
@@ -35,7 +38,7 @@ export async function readUpstream(
   uri: string,
 ): Promise<ReadResourceResult> {
   const { output, _meta } = await callMethod(asking, read, { uri }, uri);
-  const contents = listOf(output.contents).flatMap((content) => {
+  const contents = (output.contents as readonly Json[]).flatMap((content) => {
     const block = safeBlock({ type: 'resource', resource: content });
     return block.type === 'resource' ? [block.resource] : [];
   });
@@ -51,9 +54,8 @@ export async function getUpstream(
 ): Promise<GetPromptResult> {
   const input = { name: prompt.name, arguments: { ...given } };
   const { output, _meta } = await callMethod(asking, get, input);
-  const messages = listOf(output.messages).flatMap((message) => {
-    const { role, content = null } = message as JsonObject;
-    return role === 'user' || role === 'assistant' ? [{ role, content: safeBlock(content) } as const] : [];
+  const messages = (output.messages as unknown as PromptMessages).map(({ role, content }) => {
+    return { role, content: safeBlock(content) };
   });
   const { description } = output;
   const described =
@@ -69,12 +71,9 @@ async function completeUpstream(
 ): Promise<CompleteResult> {
   const input = { ref, argument, ...(context?.arguments === undefined ? {} : { context }) } as JsonObject;
   const { output, _meta } = await callMethod(asking, complete, input);
-  const { values, total, hasMore } = (output.completion ?? {}) as JsonObject;
-  const safe = listOf(values).flatMap((each) =>
-    typeof each === 'string' ? [safeLine(each, MAX_VALUE_CHARS)] : [],
-  );
-  const counted = typeof total === 'number' ? { total } : {};
-  return { completion: { values: safe, ...counted, hasMore: hasMore === true }, _meta };
+  const completion = output.completion as unknown as CompleteResult['completion'];
+  const values = completion.values.map((each) => safeLine(each, MAX_VALUE_CHARS));
+  return { completion: { ...completion, values }, _meta };
 }
 
 type Answered = { readonly output: JsonObject; readonly _meta: Record<string, unknown> };
@@ -94,7 +93,8 @@ async function callMethod(asking: Asking, tool: Tool, input: JsonObject, uri?: s
   if (outcome.status === 'ok') return { output: outcome.output as JsonObject, _meta: receiptMeta(ended) };
   if (uri !== undefined && isNotFound(ended)) throw notFound(uri);
   const approval = openRequest(door, call, ended);
-  throw failure(ended, approval === null ? {} : toldApproval(approval));
+  const facts = failureFacts(ended, approval === null ? null : toldApproval(approval));
+  throw new ProtocolError(ProtocolErrorCode.InternalError, `${facts.code}: ${facts.message}`, facts);
 }
 
 /** The server says that there is nothing at this address. */
@@ -104,38 +104,15 @@ function isNotFound({ outcome }: Ended): boolean {
   return NOT_FOUND.includes(output?.error?.code ?? null);
 }
 
-function failure({ outcome, callId }: Ended, more: object): ProtocolError {
-  if (outcome.status === 'ok') throw new TypeError('Cannot tell a failure: the call went well');
-  const { status, code } = outcome;
-  const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
-  const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
-  const facts = {
-    status: 'approvalId' in more ? 'approval_required' : status,
-    code,
-    message,
-    remedy,
-    callId,
-  };
-  return new ProtocolError(ProtocolErrorCode.InternalError, `${code}: ${message}`, { ...facts, ...more });
-}
-
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
-}
-
 const NOTHING: CompleteResult = { completion: { values: [], total: 0, hasMore: false } };
 
 /** `completion/complete`: forwarded for prompts and templates of upstream servers; our own have no completions. */
 export async function complete(asking: Asking, params: CompleteRequest['params']): Promise<CompleteResult> {
   const { ref } = params;
   const offered = asking.door.offers.of(asking.client.caller);
-  if (ref.type === 'ref/prompt') {
-    const found = offered.prompts.get(ref.name);
-    if (found === undefined || found.complete === null) return NOTHING;
-    return completeUpstream(asking, found.complete, { ...params, ref: { ...ref, name: found.prompt.name } });
-  }
-  const found = offered.templates.get(ref.uri);
-  return found === undefined || found.complete === null
-    ? NOTHING
-    : completeUpstream(asking, found.complete, params);
+  const found = ref.type === 'ref/prompt' ? offered.prompts.get(ref.name) : offered.templates.get(ref.uri);
+  if (found === undefined || found.complete === null) return NOTHING;
+  // The server knows its prompt by the name without our prefix.
+  const own = 'prompt' in found ? { type: 'ref/prompt' as const, name: found.prompt.name } : ref;
+  return completeUpstream(asking, found.complete, { ...params, ref: own });
 }

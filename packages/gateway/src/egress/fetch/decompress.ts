@@ -1,20 +1,12 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { quote } from '../../core/hostile-text.ts';
 import { accept, sentenceOf } from '../../core/result.ts';
-import { type Field, tokensOf } from '../http1/index.ts';
+import { type Field, tokensOf } from '../http1/fields.ts';
 import { FETCH_BOUNDS, type FetchLimits } from '../limits.ts';
 import { type Fetched, type FetchFailed, fail } from './outcome.ts';
 
 export type Coding = 'identity' | 'gzip' | 'deflate' | 'br';
 export type BodyLimits = Pick<FetchLimits, 'responseBytes' | 'expansionRatio'>;
-
-/** Decodes a body piece by piece. */
-type Decoder = {
-  readonly write: (piece: Buffer) => Promise<FetchFailed | null>;
-  readonly end: () => Promise<Fetched<Uint8Array>>;
-  /** Must always be called. */
-  readonly destroy: () => void;
-};
 
 const STREAMS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 const CODINGS: Readonly<Record<string, Coding>> = {
@@ -36,24 +28,10 @@ export function codingOf(fields: readonly Field[]): Fetched<Coding> {
   return refuseBody(`its encoding is ${quote(codings.value.join(', '))}`, 'one of gzip, deflate and br');
 }
 
-export function newDecoder(coding: Coding, limits: BodyLimits): Decoder {
-  return coding === 'identity' ? newPlainDecoder(limits) : new StreamDecoder(STREAMS[coding](), limits);
-}
-
-function newPlainDecoder({ responseBytes }: BodyLimits): Decoder {
-  const collector = new Collector(responseBytes);
-  return {
-    write: async (piece) => (collector.add(piece) ? null : tooLong(responseBytes)),
-    end: async () => accept(collector.bytes()),
-    destroy: () => {},
-  };
-}
-
-type Inflating = ReturnType<(typeof STREAMS)[keyof typeof STREAMS]>;
-
-/** Decompresses at the pace of its writer, so that never more than one piece is under way. */
-class StreamDecoder implements Decoder {
-  readonly #stream: Inflating;
+/** Decodes a body at the pace of its writer, so that never more than one piece is under way. */
+export class BodyDecoder {
+  /** Null for a body that is not compressed. */
+  readonly #stream: ReturnType<(typeof STREAMS)[keyof typeof STREAMS]> | null;
   readonly #limits: BodyLimits;
   readonly #collector: Collector;
   #taken = 0;
@@ -62,13 +40,15 @@ class StreamDecoder implements Decoder {
   /** Wakes the code that waits for the stream. */
   #wake = () => {};
 
-  constructor(stream: Inflating, limits: BodyLimits) {
-    this.#stream = stream;
+  constructor(coding: Coding, limits: BodyLimits) {
     this.#limits = limits;
     this.#collector = new Collector(limits.responseBytes);
-    stream.on('data', (piece: Buffer) => this.#take(piece));
-    stream.on('error', () => this.#fail(refuseBody('it cannot be decompressed', 'all of it, as it says')));
-    stream.on('end', () => {
+    this.#stream = coding === 'identity' ? null : STREAMS[coding]();
+    this.#stream?.on('data', (piece: Buffer) => this.#take(piece));
+    this.#stream?.on('error', () =>
+      this.#fail(refuseBody('it cannot be decompressed', 'all of it, as it says')),
+    );
+    this.#stream?.on('end', () => {
       this.#isEnded = true;
       this.#wake();
     });
@@ -78,29 +58,34 @@ class StreamDecoder implements Decoder {
     if (piece.length === 0) return this.#failure;
     this.#taken += piece.length;
     if (this.#failure !== null || this.#isEnded) return this.#failure ?? refuseRest();
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      this.#stream.write(piece, () => resolve());
-    });
+    const stream = this.#stream;
+    if (stream === null) this.#take(piece);
+    else
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        stream.write(piece, () => resolve());
+      });
     return this.#failure;
   }
 
   async end(): Promise<Fetched<Uint8Array>> {
+    const stream = this.#stream;
     // Many servers name an encoding for an empty body.
-    if (this.#taken === 0) return accept(this.#collector.bytes());
+    if (stream === null || this.#taken === 0) return this.#failure ?? accept(this.#collector.bytes());
     if (this.#failure === null && !this.#isEnded) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
-        this.#stream.end();
+        stream.end();
       });
     }
     if (this.#failure !== null) return this.#failure;
     // Boundary: nothing may follow the end of the compressed data.
-    return this.#stream.bytesWritten === this.#taken ? accept(this.#collector.bytes()) : refuseRest();
+    return stream.bytesWritten === this.#taken ? accept(this.#collector.bytes()) : refuseRest();
   }
 
+  /** Must always be called. */
   destroy(): void {
-    this.#stream.destroy();
+    this.#stream?.destroy();
   }
 
   #take(piece: Buffer): void {
@@ -117,7 +102,7 @@ class StreamDecoder implements Decoder {
 
   #fail(failure: FetchFailed): void {
     this.#failure ??= failure;
-    this.#stream.destroy();
+    this.#stream?.destroy();
     this.#wake();
   }
 }

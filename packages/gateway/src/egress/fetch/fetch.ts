@@ -8,6 +8,7 @@ import { type Filled, fillIn, hideInFields, UNQUOTED_RESPONSE } from '../secrets
 import {
   type Arrival,
   type FailureCode,
+  type FetchDecision,
   type Fetched,
   type FetchFailed,
   type FetchOutcome,
@@ -108,7 +109,7 @@ async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetche
     : (watch.failure ?? failureOf(reached.connection.problem));
   const { rule, verdict, why } = decisionOf(reached, watch);
   const address = connection.ok ? formatAddress(connection.value.address) : null;
-  const hop: Omit<Hop, 'status'> = {
+  const decided: FetchDecision = {
     url: formatUrl(prepared.url),
     host: formatHost(host),
     port,
@@ -116,13 +117,16 @@ async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetche
     method: prepared.method,
     rule,
     verdict,
+    why,
+    atMs: terms.clock.nowMs(),
+    secrets: connection.ok ? filled.used : [],
   };
-  const index = hops.push({ ...hop, status: null }) - 1;
+  const index = hops.push({ ...decided, status: null }) - 1;
   try {
-    terms.onDecision?.({ ...hop, atMs: terms.clock.nowMs(), why, secrets: connection.ok ? filled.used : [] });
+    terms.onDecision?.(decided);
     if (!connection.ok) return connection;
     const answer = await exchange(connection.value.socket, message, egress, run);
-    if (answer.ok) hops[index] = { ...hop, status: answer.value.status };
+    if (answer.ok) hops[index] = { ...decided, status: answer.value.status };
     return hideSecrets(answer, filled);
   } finally {
     if (connection.ok) connection.value.socket.destroy();

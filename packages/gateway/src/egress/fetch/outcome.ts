@@ -1,10 +1,7 @@
-import type { SecureContextOptions } from 'node:tls';
-import type { Clock } from '../../core/clock.ts';
 import { type Result, reject } from '../../core/result.ts';
-import type { AllowList } from '../allowlist.ts';
+import type { EgressTerms } from '../connect.ts';
+import type { DecidedRequest } from '../decide.ts';
 import type { FetchLimits } from '../limits.ts';
-import type { ResolveOptions } from '../resolve.ts';
-import type { BoundSecret } from '../secrets.ts';
 import type { Watch } from './watch.ts';
 
 /**
@@ -23,26 +20,18 @@ export type FailureCode =
 
 type FetchFailure = { readonly code: FailureCode; readonly why: string };
 
-/** What a step of a fetch gives. */
 export type Fetched<T> = Result<T, FetchFailure>;
 
 export type FetchFailed = Extract<Fetched<never>, { ok: false }>;
 
-/** One request of a fetch: the first, and one for each redirect. */
-export type Hop = {
+/** What was decided on one request of a fetch: the first, and one for each redirect. */
+export type FetchDecision = DecidedRequest & {
   /** As it was decided on; a URL with a user name is never a hop. */
   readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  /** The one that a connection was made to; null when none was. */
-  readonly address: string | null;
-  readonly method: string;
-  /** The entry that allowed it or denied it; null when nothing allowed it and nothing denied it either. */
-  readonly rule: string | null;
-  readonly verdict: 'allow' | 'deny';
-  /** The status of the answer; null when no readable one arrived. */
-  readonly status: number | null;
 };
+
+/** With the status of the answer; null when no readable one arrived. */
+export type Hop = FetchDecision & { readonly status: number | null };
 
 export type HeaderPair = readonly [name: string, value: string];
 
@@ -60,7 +49,6 @@ export type Arrival = {
   readonly headers: readonly HeaderPair[];
   /** Whole, and decompressed. */
   readonly body: Uint8Array;
-  /** The last one. */
   readonly url: string;
 };
 
@@ -70,26 +58,9 @@ export function fail(code: FailureCode, why: string): FetchFailed {
   return reject({ code, why });
 }
 
-/** What was decided on one hop. */
-export type FetchDecision = Omit<Hop, 'status'> & {
-  readonly atMs: number;
-  readonly why: string;
-  /** The names of the secrets that were filled in; never their values. */
-  readonly secrets: readonly string[];
-};
-
-export type FetchTerms = {
-  /** The current list; it is read for each hop, and again before each attempt to connect. */
-  readonly list: () => AllowList;
-  readonly resolve: Omit<ResolveOptions, 'signal'>;
-  /** Ends the fetch at once. */
+export type FetchTerms = EgressTerms & {
   readonly signal: AbortSignal;
   readonly limits?: Partial<FetchLimits>;
-  /** Filled in on each hop, and only where they belong. */
-  readonly secrets?: readonly BoundSecret[];
-  /** The authorities that prove who a target is, instead of those that Node trusts. */
-  readonly trust?: SecureContextOptions['ca'];
-  readonly clock: Clock;
   /**
    * Called once for each hop, when its verdict and its address are known and before anything of the request is sent.
    * Its bytes are in the outcome later. An error it throws ends the fetch, so that nothing is sent without its record.

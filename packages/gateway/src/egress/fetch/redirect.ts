@@ -1,7 +1,7 @@
 import { quote } from '../../core/hostile-text.ts';
 import { accept, sentenceOf } from '../../core/result.ts';
 import { formatOrigin, type HttpUrl, isSameOrigin, readUrl } from '../authority.ts';
-import { type Field, valuesOf } from '../http1/index.ts';
+import { type Field, valuesOf } from '../http1/fields.ts';
 import type { BoundSecret } from '../secrets.ts';
 import { type Fetched, fail } from './outcome.ts';
 import type { PreparedRequest } from './request.ts';
@@ -25,12 +25,10 @@ const OF_BODY: ReadonlySet<string> = new Set([
 const PRIVATE =
   /(?:^|[-_])(?:api-?key|auth\w*|cookie\d?|credentials?|jwt|key|passw(?:or)?d|proxy|secret|session\w*|signature|token)(?:$|[-_])/;
 
-/** Whether an answer is a redirect. */
 export function isRedirect({ status, fields }: RedirectAnswer): boolean {
   return REDIRECTS.has(status) && valuesOf(fields, 'location').length > 0;
 }
 
-/** The request after a redirect. */
 export function followRedirect(
   prepared: PreparedRequest,
   { status, fields }: RedirectAnswer,

@@ -1,14 +1,8 @@
 import { quote } from '../../core/hostile-text.ts';
 import { accept, sentenceOf } from '../../core/result.ts';
 import { formatUrl, type HttpUrl, readUrl } from '../authority.ts';
-import {
-  endToEnd,
-  type Field,
-  formatRequestHead,
-  parseFields,
-  parseRequestLine,
-  valuesOf,
-} from '../http1/index.ts';
+import { endToEnd, type Field, parseFields, valuesOf } from '../http1/fields.ts';
+import { formatRequestHead, parseRequestLine } from '../http1/request.ts';
 import { type FetchLimits, HTTP1_LIMITS } from '../limits.ts';
 import { type Fetched, type FetchFailed, fail, type HeaderPair } from './outcome.ts';
 import type { RequestMessage } from './response.ts';

@@ -1,19 +1,10 @@
 import type { Socket } from 'node:net';
 import { accept, sentenceOf } from '../../core/result.ts';
-import {
-  checkStatusLine,
-  type Field,
-  type HeadLines,
-  HeadReader,
-  type HttpProblem,
-  type HttpResult,
-  newBodyReader,
-  type Response,
-  readFinalHead,
-  rejectBody,
-} from '../http1/index.ts';
+import { newBodyReader } from '../http1/body.ts';
+import { type Field, type HttpProblem, rejectBody } from '../http1/fields.ts';
+import { type Response, readResponse } from '../http1/response.ts';
 import { FETCH_BOUNDS, type FetchLimits } from '../limits.ts';
-import { type BodyLimits, codingOf, newDecoder } from './decompress.ts';
+import { BodyDecoder, type BodyLimits, codingOf } from './decompress.ts';
 import { type Fetched, type FetchFailed, fail } from './outcome.ts';
 import type { Watch } from './watch.ts';
 
@@ -50,7 +41,8 @@ export async function converse(
   try {
     if (watch.failure !== null) return watch.failure;
     void send(socket, message, watch);
-    return await receive(socket, message.method, terms);
+    const answer = await receive(socket, message.method, terms);
+    return watch.failure ?? answer;
   } finally {
     watch.signal.removeEventListener('abort', onAbort);
     watch.stopIdle();
@@ -74,110 +66,79 @@ function* slicesOf(head: Buffer, body: Uint8Array | null): Generator<Uint8Array>
     yield body.subarray(at, at + writeBytes);
 }
 
-async function receive(socket: Socket, method: string, terms: ConverseTerms): Promise<Fetched<FetchAnswer>> {
-  const { watch } = terms;
-  const pieces: AsyncIterator<Buffer> = socket[Symbol.asyncIterator]();
-  let isBroken = false;
-  const next: NextPiece = async () => {
-    const piece = await pieces.next().catch(() => {
-      isBroken = true;
-      return { done: true, value: undefined } as const;
-    });
-    if (piece.done === true) return null;
-    // If this exceeds the limit, the socket is destroyed, and the next piece is its end.
-    watch.pass('bytesIn', piece.value.length);
-    return piece.value;
-  };
-  const answer = await readAnswer(next, method, terms);
-  if (watch.failure !== null) return watch.failure;
-  // Boundary: a broken connection must not pass for a finished one, or a part for the whole.
-  if (!isBroken) return answer;
-  return fail('unreachable', 'Cannot use response: the target broke off, expected all of it');
-}
-
-async function readAnswer(
-  next: NextPiece,
+async function receive(
+  socket: Socket,
   method: string,
   { watch, limits, wantsBody }: ConverseTerms,
 ): Promise<Fetched<FetchAnswer>> {
-  // Boundary: only a whole head is a sign of life, so a slow trickle of bytes does not keep a connection open.
-  const start = await readResponseHead(next, method, limits.responseHeaderBytes);
-  if (!start.ok) return start;
-  const { status, fields, declaredLength } = start.value.response;
-  if (!wantsBody(start.value.response))
-    return accept({ status, fields, declaredLength, body: new Uint8Array(0) });
-  watch.touch();
-  const nextOfBody: NextPiece = async () => {
-    const piece = await next();
-    watch.touch();
-    return piece;
-  };
-  const body = await readResponseBody(start.value, nextOfBody, limits);
+  const response = await readResponse(socket, method, {
+    headBytes: limits.responseHeaderBytes,
+    // Boundary: only a whole head is a sign of life, so a slow trickle of bytes does not keep a connection open.
+    withinMs: limits.wholeMs,
+    // If this exceeds the limit, the socket is destroyed.
+    onBytes: (bytes) => watch.pass('bytesIn', bytes),
+  });
+  if (response === null) return socket.errored === null ? NO_HEAD : BROKEN;
+  if (!response.ok) return malformed(response.problem);
+  const { status, fields, declaredLength } = response.value;
+  const body = wantsBody(response.value)
+    ? await readBody(socket, response.value, watch, limits)
+    : accept(new Uint8Array(0));
   return body.ok ? accept({ status, fields, declaredLength, body: body.value }) : body;
 }
 
-/** The next bytes of the target; null at its end. */
-type NextPiece = () => Promise<Buffer | null>;
-
-/** A response, and the bytes behind its head that were read with it. */
-type ResponseStart = { readonly response: Response; readonly rest: Buffer };
-
-/** Reads up to the body of the answer. What comes in front of it, such as "100 Continue", is read and left out. */
-async function readResponseHead(
-  next: NextPiece,
-  method: string,
-  responseHeaderBytes: number,
-): Promise<Fetched<ResponseStart>> {
-  let rest: Buffer = Buffer.alloc(0);
-  let headBytes = responseHeaderBytes;
-  const nextHead = async (): Promise<HttpResult<HeadLines> | null> => {
-    const reader = new HeadReader({ side: 'response', headBytes, checkFirst: checkStatusLine });
-    let bytes = 0;
-    for (let piece: Buffer | null = rest; piece !== null; piece = await next()) {
-      bytes += piece.length;
-      const head = reader.read(piece);
-      if (!head.ok) return head;
-      if (head.value === null) continue;
-      rest = head.value.rest;
-      // Boundary: all heads together are as long as one may be.
-      headBytes -= bytes - rest.length;
-      return accept(head.value.lines);
-    }
-    return null;
-  };
-  const response = await readFinalHead(method, nextHead);
-  if (response === null)
-    return fail('malformed', 'Cannot use response: it ends before its head does, expected all of it');
-  return response.ok ? accept({ response: response.value, rest }) : malformed(response.problem);
-}
+const NO_HEAD = fail('malformed', 'Cannot use response: it ends before its head does, expected all of it');
+/** Boundary: a broken connection must not pass for a finished one, or a part for the whole. */
+const BROKEN = fail('unreachable', 'Cannot use response: the target broke off, expected all of it');
 
 function malformed(problem: HttpProblem): FetchFailed {
   return fail(problem.isTooLong === true ? 'too-large' : 'malformed', sentenceOf(problem));
 }
 
 /** Reads the body of an answer to its end, and decompresses it on the way. */
-async function readResponseBody(
-  { response, rest }: ResponseStart,
-  next: NextPiece,
+async function readBody(
+  socket: Socket,
+  { framing, fields }: Response,
+  watch: Watch,
   limits: BodyLimits,
 ): Promise<Fetched<Uint8Array>> {
-  const { framing, fields } = response;
   const coding = framing.kind === 'none' ? accept('identity' as const) : codingOf(fields);
   if (!coding.ok) return coding;
   const body = newBodyReader(framing, 'response');
-  const decoder = newDecoder(coding.value, limits);
+  const decoder = new BodyDecoder(coding.value, limits);
+  const pieces = piecesOf(socket, watch);
   try {
-    for (let piece: Buffer | null = rest; !body.isDone(); piece = await next()) {
-      if (piece === null && framing.kind === 'close') break;
-      const data = piece === null ? rejectBody('response', 'it stops', 'all of it') : body.read(piece);
+    // Reading on after the end would wait for a target that has sent all.
+    while (!body.isDone()) {
+      const piece = await pieces.next();
+      if (piece.done === true && piece.value.isBroken) return BROKEN;
+      if (piece.done === true && framing.kind === 'close') break;
+      const data =
+        piece.done === true ? rejectBody('response', 'it stops', 'all of it') : body.read(piece.value);
       if (!data.ok) return malformed(data.problem);
       const failure = await decoder.write(Buffer.concat(data.value));
       if (failure !== null) return failure;
-      // Reading on would wait for a target that has sent all.
-      if (body.isDone()) break;
     }
     return await decoder.end();
   } finally {
     decoder.destroy();
+  }
+}
+
+/** The next pieces of the target, each of which is a sign of life, and whether they ended properly. */
+async function* piecesOf(
+  socket: Socket,
+  watch: Watch,
+): AsyncGenerator<Buffer, { readonly isBroken: boolean }> {
+  try {
+    watch.touch();
+    for await (const piece of socket) {
+      watch.touch();
+      watch.pass('bytesIn', piece.length);
+      yield piece;
+    }
+    return { isBroken: false };
+  } catch {
+    return { isBroken: true };
   }
 }

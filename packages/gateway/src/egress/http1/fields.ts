@@ -1,6 +1,12 @@
 import { quote } from '../../core/hostile-text.ts';
 import { accept, type Problem, type Result, reject } from '../../core/result.ts';
 
+/*
+ * The HTTP/1 codec of this folder: bytes to heads, fields and bodies, and back. The input is sent by hostile clients and
+ * targets, in any pieces. Nothing is repaired: anything that two programs could read differently is a problem, which
+ * carries the status that a proxy answers it with. Nothing is decided here and nothing is connected.
+ */
+
 /** Which message is read: targets are read more leniently, because a run cannot change what they send. */
 export type MessageSide = 'request' | 'response';
 
@@ -150,7 +156,6 @@ function rejectField(side: MessageSide, line: string, is: string) {
   return reject({ status, subject: `header ${quote(line)}`, is, expected: '"Name: value"' });
 }
 
-/** What is wrong with the body of a message. */
 export function rejectBody(side: MessageSide, is: string, expected: string) {
   return reject({ status: SIDES[side].status, subject: `body of ${side}`, is, expected });
 }

@@ -7,8 +7,7 @@ import { type HttpProblem, type HttpResult, type MessageSide, SIDES } from './fi
 /** The lines of a head without their ends and without the empty one. */
 export type HeadLines = readonly [string, ...string[]];
 
-/** A head, and the bytes that came after it. */
-export type MessageHead = { readonly lines: HeadLines; readonly rest: Buffer };
+type MessageHead = { readonly lines: HeadLines; readonly rest: Buffer };
 
 type HeadTerms = {
   readonly side: MessageSide;
@@ -19,7 +18,6 @@ type HeadTerms = {
 
 type ReadHeadTerms = HeadTerms & {
   readonly withinMs: number;
-  /** Returned on timeout. */
   readonly late: HttpProblem;
   readonly onBytes?: (bytes: number) => void;
 };

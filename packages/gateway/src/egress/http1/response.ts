@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { quote } from '../../core/hostile-text.ts';
 import { accept, reject } from '../../core/result.ts';
 import { HTTP1_LIMITS } from '../limits.ts';
@@ -13,7 +14,7 @@ import {
   parseFields,
   valuesOf,
 } from './fields.ts';
-import type { HeadLines } from './head.ts';
+import { type HeadLines, readHead } from './head.ts';
 
 export type Response = {
   readonly status: number;
@@ -27,26 +28,51 @@ export type Response = {
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5][0-9]{2})(?: ([\t -~\x80-\xff]*))?$/;
 
 /** What is wrong with the first line of a response; null when reading can continue. */
-export function checkStatusLine(line: string): HttpProblem | null {
+function checkStatusLine(line: string): HttpProblem | null {
   if (STATUS_LINE.test(line)) return null;
   return problemWith(`response ${quote(line)}`, 'it is not a status line', '"HTTP/1.1 200 OK"');
 }
 
-/**
- * Reads up to the body of the final response; those before it, such as "100 Continue", go to `onInterim`. Null when the
- * target ended before that.
- */
-export async function readFinalHead(
+type ResponseTerms = {
+  readonly headBytes: number;
+  /** For each head. */
+  readonly withinMs: number;
+  readonly onBytes: (bytes: number) => void;
+  /** Called with each response before the final one, such as "100 Continue". */
+  readonly onInterim?: (response: Response) => void;
+};
+
+/** The status of a response that does not begin in time. */
+export const LATE_STATUS = 504;
+
+/** Reads up to the body of the final response. Null when the target ended before that. */
+export async function readResponse(
+  socket: Socket,
   method: string,
-  nextHead: () => Promise<HttpResult<HeadLines> | null>,
-  onInterim: (response: Response) => void = () => {},
+  { withinMs, onBytes, onInterim, ...terms }: ResponseTerms,
 ): Promise<HttpResult<Response> | null> {
+  let { headBytes } = terms;
+  const late = {
+    ...problemWith('response', 'it did not begin', `it within ${withinMs} ms`),
+    status: LATE_STATUS,
+  };
   for (let interim = 0; interim <= HTTP1_LIMITS.interimResponses; interim += 1) {
-    const lines = await nextHead();
+    const lines = await readHead(socket, {
+      side: 'response',
+      // Boundary: all heads together are as long as one may be.
+      headBytes,
+      checkFirst: checkStatusLine,
+      withinMs,
+      late,
+      onBytes: (bytes) => {
+        headBytes -= bytes;
+        onBytes(bytes);
+      },
+    });
     if (lines === null || !lines.ok) return lines;
     const response = parseResponseHead(lines.value, method);
     if (!response.ok || response.value.status >= 200) return response;
-    onInterim(response.value);
+    onInterim?.(response.value);
   }
   const most = HTTP1_LIMITS.interimResponses;
   return reject(problemWith('response', 'it puts off its answer again and again', `at most ${most} of 1xx`));

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { accept, type Result, reject, sentenceOf } from '../../core/result.ts';
+import { formatAddress } from '../address.ts';
 import type { Connection } from '../connect.ts';
 import { denyNow, type EgressDecision, type EgressRequest, type Judge } from '../decide.ts';
-import type { HttpProblem, HttpResult } from '../http1/index.ts';
+import type { HttpProblem, HttpResult } from '../http1/fields.ts';
 import { PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
 import type { Ledger, OpenRecord } from './ledger.ts';
 import { reset } from './relay.ts';
@@ -98,6 +99,7 @@ export class ProxyExchange {
     }
     const { limits } = this.#terms;
     this.#target = target;
+    this.#record.address = formatAddress(target.address);
     this.heed(target.socket);
     this.#idle = setTimeout(() => this.refuse(late('next byte', limits.idleMs)), limits.idleMs);
   }
@@ -109,9 +111,7 @@ export class ProxyExchange {
 
   /** Notes that the request goes out now, and with which secrets. */
   begin(secrets: readonly string[]): void {
-    if (this.isOver || this.#record === null || this.#target === null) return;
-    this.#record.secrets = secrets;
-    this.#terms.ledger.settle(this.#record, this.#target.address);
+    if (!this.isOver && this.#record !== null) this.#record.secrets = secrets;
   }
 
   /** Sends the beginning of an answer; from here on no other can be sent. */
@@ -192,7 +192,6 @@ export class ProxyExchange {
   #end(): void {
     clearTimeout(this.#whole);
     clearTimeout(this.#idle);
-    if (this.#record !== null) this.#terms.ledger.settle(this.#record, this.#target?.address ?? null);
     this.#stop.abort();
     if (this.#target !== null) reset(this.#target.socket);
   }

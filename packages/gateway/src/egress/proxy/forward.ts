@@ -1,19 +1,9 @@
 import type { Socket } from 'node:net';
 import { accept, reject, sentenceOf } from '../../core/result.ts';
-import {
-  checkStatusLine,
-  type Framing,
-  formatChunks,
-  formatRequestHead,
-  formatResponseHead,
-  type HttpResult,
-  newBodyReader,
-  type PlainRequest,
-  type Response,
-  readFinalHead,
-  readHead,
-  rejectBody,
-} from '../http1/index.ts';
+import { formatChunks, newBodyReader } from '../http1/body.ts';
+import { type Framing, type HttpResult, rejectBody } from '../http1/fields.ts';
+import { formatRequestHead, type PlainRequest } from '../http1/request.ts';
+import { formatResponseHead, LATE_STATUS, type Response, readResponse } from '../http1/response.ts';
 import type { ProxyLimits } from '../limits.ts';
 import { type Filled, fillIn, hideInFields, UNQUOTED_BODY, UNQUOTED_RESPONSE } from '../secrets.ts';
 import { type ProxyExchange, refusalOf } from './exchange.ts';
@@ -39,7 +29,7 @@ export async function forward(
   if (!exchange.pass('bytesOut', head.length)) return;
   target.write(head);
   passRequestBody(exchange, request.framing, target);
-  const response = await readResponse(exchange, request, target, { limits, filled });
+  const response = await receiveResponse(exchange, request, target, { limits, filled });
   if (exchange.isOver) return;
   if (!response.ok) {
     exchange.refuse(refusalOf(response.problem));
@@ -105,40 +95,28 @@ function bytesIn(parts: readonly Buffer[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
-type ResponseTerms = { readonly limits: ProxyLimits; readonly filled: Filled };
-
 /** Reads the head of a response; those before it, such as "100 Continue", are passed on as they come. */
-async function readResponse(
+async function receiveResponse(
   exchange: ProxyExchange,
   { method, minor }: PlainRequest,
   target: Socket,
-  { limits: { headBytes, idleMs }, filled }: ResponseTerms,
+  { limits, filled }: { readonly limits: ProxyLimits; readonly filled: Filled },
 ): Promise<HttpResult<Response>> {
-  const late = {
-    status: 504,
-    subject: 'response',
-    is: 'it did not begin',
-    expected: `it within ${idleMs} ms`,
-  };
-  const nextHead = () =>
-    readHead(target, {
-      side: 'response',
-      headBytes,
-      checkFirst: checkStatusLine,
-      withinMs: idleMs,
-      late,
-      onBytes: (bytes) => exchange.pass('bytesIn', bytes),
-    });
-  const response = await readFinalHead(method, nextHead, (interim) => {
-    // An interim response is not the answer yet: a refusal may still follow it.
-    if (minor === 1 && !exchange.isOver)
-      exchange.client.write(formatResponseHead(withoutSecrets(interim, filled), 1));
+  const response = await readResponse(target, method, {
+    headBytes: limits.headBytes,
+    withinMs: limits.idleMs,
+    onBytes: (bytes) => exchange.pass('bytesIn', bytes),
+    onInterim: (interim) => {
+      // An interim response is not the answer yet: a refusal may still follow it.
+      if (minor === 1 && !exchange.isOver)
+        exchange.client.write(formatResponseHead(withoutSecrets(interim, filled), 1));
+    },
   });
   if (response === null)
     return reject({ status: 502, subject: 'response', is: 'the target ended first', expected: 'an answer' });
   if (response.ok) return accept(withoutSecrets(response.value, filled));
   // Boundary: nothing is quoted of a target that may know a secret, since a part of the secret might be in it.
-  return filled.isBound && response.problem !== late
+  return filled.isBound && response.problem.status !== LATE_STATUS
     ? reject({ ...UNQUOTED_RESPONSE, status: response.problem.status })
     : response;
 }

@@ -1,77 +1,49 @@
 import type { Clock } from '../../core/clock.ts';
-import { type Address, formatAddress } from '../address.ts';
 import { formatHost } from '../authority.ts';
-import type { EgressDecision, EgressRequest } from '../decide.ts';
+import type { DecidedRequest, EgressDecision, EgressRequest } from '../decide.ts';
 import type { ProxyLimits } from '../limits.ts';
 import type { Refusal } from './exchange.ts';
 
 /** The decision on one request, and its outcome. */
-export type DecisionRecord = {
-  readonly atMs: number;
-  readonly host: string;
-  readonly port: number;
-  /** The one that a connection was made to; null when none was. */
-  readonly address: string | null;
-  readonly method: string;
-  readonly rule: string | null;
-  readonly verdict: 'allow' | 'deny';
-  readonly why: string;
+export type DecisionRecord = DecidedRequest & {
   /** Why the proxy ended what it had allowed; null when it did not. */
   readonly cut: string | null;
   /** Whether the TLS of a tunnel was opened for it. */
   readonly intercepted: boolean;
-  /** The names of the secrets that were filled in. */
-  readonly secrets: readonly string[];
   readonly bytesIn: number;
   readonly bytesOut: number;
 };
 
-type Counts = {
+const NO_COUNTS = {
   /** Accepted in all; without those that were rejected at once. */
-  connections: number;
-  turnedAway: number;
+  connections: 0,
+  turnedAway: 0,
   /** Answered without a decision, because the head was not a readable request. */
-  malformed: number;
+  malformed: 0,
   /** Without the credential of the run. */
-  unauthorized: number;
-  requests: number;
-  denied: number;
-  cut: number;
+  unauthorized: 0,
+  requests: 0,
+  cut: 0,
   /** Internal errors of the proxy. Each ended one connection. */
-  faults: number;
-  bytesIn: number;
-  bytesOut: number;
+  faults: 0,
+  bytesIn: 0,
+  bytesOut: 0,
 };
 
-export type ProxyFacts = Readonly<Counts> & { readonly decisions: readonly DecisionRecord[] };
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-/** A record that is still being written. */
-export type OpenRecord = Writable<DecisionRecord> & { isSettled: boolean };
-
-type LedgerTerms = {
-  readonly limits: ProxyLimits;
-  readonly clock: Clock;
-  /** Called once for each request, when its verdict and its address are known. Its bytes are in the facts later. */
-  readonly onDecision?: ((record: DecisionRecord) => void) | undefined;
+export type ProxyFacts = Readonly<typeof NO_COUNTS> & {
+  readonly denied: number;
+  readonly decisions: readonly DecisionRecord[];
 };
+
+export type OpenRecord = { -readonly [Key in keyof DecisionRecord]: DecisionRecord[Key] };
+
+type LedgerTerms = { readonly limits: ProxyLimits; readonly clock: Clock };
 
 /** Counts what a run does through its proxy, against its limits, and keeps what was decided. */
 export class Ledger {
   readonly #terms: LedgerTerms;
   readonly #records: OpenRecord[] = [];
-  readonly counts: Counts = {
-    connections: 0,
-    turnedAway: 0,
-    malformed: 0,
-    unauthorized: 0,
-    requests: 0,
-    denied: 0,
-    cut: 0,
-    faults: 0,
-    bytesIn: 0,
-    bytesOut: 0,
-  };
+  readonly counts = { ...NO_COUNTS };
 
   constructor(terms: LedgerTerms) {
     this.#terms = terms;
@@ -96,8 +68,7 @@ export class Ledger {
     const { requests } = this.#terms.limits;
     if (this.counts.requests >= requests)
       return refuseLimit('request', `the run has made ${requests}`, 'no more');
-    if (this.#left('bytesIn') <= 0 || this.#left('bytesOut') <= 0)
-      return refuseLimit('request', 'the run has used up its bytes', 'no more');
+    if (this.#left <= 0) return refuseLimit('request', 'the run has used up its bytes', 'no more');
     const refusal = this.refuseBody(bodyBytes);
     if (refusal === null) this.counts.requests += 1;
     return refusal;
@@ -105,16 +76,13 @@ export class Ledger {
 
   /** Refuses a body that is known to be too long before its first byte leaves. */
   refuseBody(bytes: number): Refusal | null {
-    if (bytes <= this.#left('bytesOut')) return null;
-    const most = Math.max(0, this.#left('bytesOut'));
+    if (bytes <= this.#left) return null;
+    const most = Math.max(0, this.#left);
     return { status: 413, why: `Cannot take request: its body has ${bytes} bytes, expected at most ${most}` };
   }
 
-  /** How many bytes may still go this way. */
-  #left(way: 'bytesIn' | 'bytesOut'): number {
-    const { limits } = this.#terms;
-    const { bytesIn, bytesOut } = this.counts;
-    return Math.min(limits[way] - this.counts[way], limits.bytes - bytesIn - bytesOut);
+  get #left(): number {
+    return this.#terms.limits.bytes - this.counts.bytesIn - this.counts.bytesOut;
   }
 
   /** Opens the record of a request. It exists before anything leaves the machine. */
@@ -138,50 +106,29 @@ export class Ledger {
       secrets: [],
       bytesIn: 0,
       bytesOut: 0,
-      isSettled: false,
     };
     this.#records.push(record);
     return record;
   }
 
-  /** Records the outcome of a request, once. */
-  settle(record: OpenRecord, address: Address | null): void {
-    if (record.isSettled) return;
-    record.isSettled = true;
-    record.address = address === null ? null : formatAddress(address);
-    if (record.verdict === 'deny') this.counts.denied += 1;
-    try {
-      this.#terms.onDecision?.(publish(record));
-    } catch {
-      this.counts.faults += 1;
-    }
-  }
-
   /** Counts bytes before they are passed on; the sentence says why they must not be. */
   pass(record: OpenRecord, way: 'bytesIn' | 'bytesOut', bytes: number): string | null {
-    // Boundary: what is over a limit is not passed on in part, so a run gets no byte more than its limit.
-    if (bytes > this.#left(way)) return this.#tellUsedUp(way, bytes);
+    // Boundary: what is over the limit is not passed on in part, so a run gets no byte more than its limit.
+    if (bytes > this.#left)
+      return `Cannot go on: the run has used up its bytes in and out together, expected at most ${this.#terms.limits.bytes}`;
     this.counts[way] += bytes;
     record[way] += bytes;
     return null;
   }
 
-  #tellUsedUp(way: 'bytesIn' | 'bytesOut', bytes: number): string {
-    const { limits } = this.#terms;
-    const [what, most] =
-      this.counts[way] + bytes > limits[way]
-        ? [way === 'bytesIn' ? 'bytes in' : 'bytes out', limits[way]]
-        : ['bytes in and out together', limits.bytes];
-    return `Cannot go on: the run has used up its ${what}, expected at most ${most}`;
-  }
-
   facts(): ProxyFacts {
-    return { ...this.counts, decisions: this.#records.map(publish) };
+    const decisions = this.#records.map((record) => ({ ...record }));
+    return {
+      ...this.counts,
+      denied: decisions.filter(({ verdict }) => verdict === 'deny').length,
+      decisions,
+    };
   }
-}
-
-function publish({ isSettled: _, ...record }: OpenRecord): DecisionRecord {
-  return record;
 }
 
 function refuseLimit(what: string, is: string, expected: string): Refusal {

@@ -1,14 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
-import type { SecureContextOptions } from 'node:tls';
-import type { Clock } from '../../core/clock.ts';
-import type { AllowList } from '../allowlist.ts';
+import type { EgressTerms } from '../connect.ts';
 import { completeLimits, DEFAULT_PROXY_LIMITS, PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
-import type { ResolveOptions } from '../resolve.ts';
-import { type BoundSecret, checkSecretValue } from '../secrets.ts';
+import { checkSecretValue } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
 import { formatRefusal, ProxyExchange } from './exchange.ts';
-import { type DecisionRecord, Ledger, type ProxyFacts } from './ledger.ts';
+import { Ledger, type ProxyFacts } from './ledger.ts';
 import type { CredentialCheck, EgressDoor, ProxyRun } from './receive.ts';
 import { reset } from './relay.ts';
 import { serve } from './serve.ts';
@@ -26,31 +23,18 @@ import { serve } from './serve.ts';
 
 export type { EgressDoor };
 
-export type ProxyOptions = {
-  /** The current list; after a change, `recheck` applies it to what is open. */
-  readonly list: () => AllowList;
-  readonly resolve: Omit<ResolveOptions, 'signal'>;
+export type ProxyOptions = EgressTerms & {
   /** The token of the run: its clients send `run:TOKEN` as basic credentials. */
   readonly credential: string;
   readonly limits?: Partial<ProxyLimits>;
-  /** Filled in where they belong and nowhere else. */
-  readonly secrets?: readonly BoundSecret[];
   /** Opens the tunnels to some hosts, so that the requests inside are decided on. */
   readonly intercept?: Interceptor;
-  /** The authorities that prove who the target of an opened tunnel is, instead of those that Node trusts. */
-  readonly trust?: SecureContextOptions['ca'];
-  readonly clock: Clock;
-  readonly onDecision?: (record: DecisionRecord) => void;
 };
 
 export type Proxy = {
-  /** Takes over a connection that a client of the run made. */
-  readonly accept: (socket: Socket) => void;
-  /** Takes over a listening socket: all its connections, and its end. */
-  readonly listen: (server: Server) => void;
-  /** Takes over a listening socket for one target. Only the run may be able to connect to it. */
-  readonly listenFor: (server: Server, door: EgressDoor) => void;
-  /** Cuts what the current list does not allow. */
+  /** Takes over a listening socket, of the proxy or of a door: all its connections, and its end. */
+  readonly listen: (server: Server, door?: EgressDoor | null) => void;
+  /** Cuts what the current list does not allow; to be called after the list has changed. */
   readonly recheck: () => void;
   readonly facts: () => ProxyFacts;
   /** Ends every connection and every listening socket; nothing is accepted afterwards. The facts stay. */
@@ -60,7 +44,7 @@ export type Proxy = {
 /** Opens the proxy of one run. It shares nothing with the proxy of any other. */
 export function openProxy(options: ProxyOptions): Proxy {
   const limits = completeLimits(DEFAULT_PROXY_LIMITS, options.limits ?? {});
-  const ledger = new Ledger({ limits, clock: options.clock, onDecision: options.onDecision });
+  const ledger = new Ledger({ limits, clock: options.clock });
   const isOfRun = newCredentialCheck(options.credential);
   const { list, resolve, secrets = [], intercept: interceptor = null, trust } = options;
   for (const { value } of secrets) checkSecretValue(value);
@@ -93,17 +77,13 @@ export function openProxy(options: ProxyOptions): Proxy {
     });
   };
 
-  const listenFor = (server: Server, door: EgressDoor | null) => {
-    servers.add(server);
-    // A connection that cannot be accepted, for lack of descriptors, say, is lost; it must not end the program.
-    server.on('error', () => {});
-    server.on('connection', (client) => receive(client, door));
-  };
-
   return {
-    accept: (client) => receive(client, null),
-    listen: (server) => listenFor(server, null),
-    listenFor,
+    listen: (server, door = null) => {
+      servers.add(server);
+      // A connection that cannot be accepted, for lack of descriptors, say, is lost; it must not end the program.
+      server.on('error', () => {});
+      server.on('connection', (client) => receive(client, door));
+    },
     recheck: () => {
       for (const exchange of open) exchange.recheck(run);
     },

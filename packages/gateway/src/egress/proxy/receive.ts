@@ -1,38 +1,31 @@
-import type { SecureContextOptions } from 'node:tls';
 import { accept } from '../../core/result.ts';
-import type { AllowList } from '../allowlist.ts';
 import type { Host, Site } from '../authority.ts';
+import type { EgressTerms } from '../connect.ts';
+import type { HttpResult } from '../http1/fields.ts';
+import { type HeadLines, readHead } from '../http1/head.ts';
 import {
-  type HeadLines,
-  type HttpResult,
   type ProxyRequest,
   parseRequestHead,
   parseRequestLine,
   parseSiteHead,
-  readHead,
   type TunnelRequest,
-} from '../http1/index.ts';
+} from '../http1/request.ts';
 import type { ProxyLimits } from '../limits.ts';
-import type { ResolveOptions } from '../resolve.ts';
 import type { BoundSecret } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
 import { type ProxyExchange, refused, type Served, served } from './exchange.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Whether a value of Proxy-Authorization is that of the run. */
 export type CredentialCheck = (raw: string | null) => boolean;
 
 /** What all connections of one run share. */
-export type ProxyRun = {
-  readonly list: () => AllowList;
-  readonly resolve: Omit<ResolveOptions, 'signal'>;
+export type ProxyRun = Pick<EgressTerms, 'list' | 'resolve'> & {
   readonly isOfRun: CredentialCheck;
   readonly limits: ProxyLimits;
   readonly ledger: Ledger;
   readonly secrets: readonly BoundSecret[];
   readonly interceptor: Interceptor | null;
-  /** The authorities that prove who a target is; without, those that Node trusts. */
-  readonly trust: SecureContextOptions['ca'];
+  readonly trust: EgressTerms['trust'];
 };
 
 /**
@@ -101,7 +94,6 @@ function admit(request: ProxyRequest, { ledger }: ProxyRun): Served<ProxyRequest
   return refusal === null ? accept(request) : { ok: false, problem: refusal };
 }
 
-/** The declared length of a body. */
 export function bodyBytes(request: ProxyRequest): number {
   return request.kind === 'plain' && request.framing.kind === 'length' ? request.framing.bytes : 0;
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { reject } from '../../core/result.ts';
 import { type ConnectFailure, type Connection, openChannel, reach } from '../connect.ts';
-import type { ProxyRequest } from '../http1/index.ts';
+import type { ProxyRequest } from '../http1/request.ts';
 import type { ProxyExchange, Refusal, Served } from './exchange.ts';
 import { forward } from './forward.ts';
 import { type EgressDoor, type ProxyRun, receive } from './receive.ts';

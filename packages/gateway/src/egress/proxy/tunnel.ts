@@ -4,7 +4,7 @@ import { accept, type Result, reject } from '../../core/result.ts';
 import type { AllowList } from '../allowlist.ts';
 import type { Host, Scheme, Site } from '../authority.ts';
 import { type Denial, decide, denySite, type EgressRequest, namesHttp } from '../decide.ts';
-import { type PlainRequest, type ProxyRequest, parseSiteHead, type TunnelRequest } from '../http1/index.ts';
+import { type PlainRequest, type ProxyRequest, parseSiteHead, type TunnelRequest } from '../http1/request.ts';
 import { codeOf } from '../resolve.ts';
 import type { Interceptor } from '../tls/certificate.ts';
 import { problemWithHttps, problemWithName, readHello } from '../tls/opening.ts';

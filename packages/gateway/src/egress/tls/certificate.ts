@@ -1,7 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { quote } from '../../core/hostile-text.ts';
-import type { Address } from '../address.ts';
 import { formatHost, type Host } from '../authority.ts';
 import { TLS_LIMITS } from '../limits.ts';
 import * as der from './der.ts';
@@ -9,8 +8,7 @@ import * as der from './der.ts';
 /*
  * Certificates (X.509 v3, RFC 5280) of an authority that lives as long as one run, and of the hosts it impersonates.
  * Anyone with its key can impersonate any host to a client that trusts it. So the key is generated here, is never
- * returned and is gone with the closure; and where the hosts are known, the certificate of the authority names them,
- * and clients refuse it for all others (Java's ignore that). Certificates satisfy the strictest verifiers in use.
+ * returned and is gone with the closure. Certificates satisfy the strictest verifiers in use.
  */
 
 /** Signs for hosts. Its key is in none of its fields. */
@@ -30,8 +28,6 @@ export type AuthorityTerms = {
   /** From 8 to 20 unpredictable bytes, others for every certificate. */
   readonly serial: () => Uint8Array;
   readonly lifeMs: number;
-  /** The only hosts that clients accept from this authority; a name includes its subdomains. If absent: every host. */
-  readonly names?: readonly Host[];
 };
 
 type Certificate = {
@@ -50,7 +46,6 @@ const OID = {
   keyUsage: '2.5.29.15',
   subjectAltName: '2.5.29.17',
   basicConstraints: '2.5.29.19',
-  nameConstraints: '2.5.29.30',
   authorityKeyIdentifier: '2.5.29.35',
   extKeyUsage: '2.5.29.37',
   serverAuth: '1.3.6.1.5.5.7.3.1',
@@ -72,8 +67,11 @@ const KEY_CERT_SIGN = der.bitString(Uint8Array.of(0b0000_0100), 2);
 const DIGITAL_SIGNATURE = der.bitString(Uint8Array.of(0b1000_0000), 7);
 /** Numbers of the forms of a name. */
 const [DNS_NAME, IP_ADDRESS] = [2, 7];
-const ALL_NAMES = der.context(DNS_NAME, Buffer.alloc(0));
-const ALL_ADDRESSES = [der.context(IP_ADDRESS, Buffer.alloc(8)), der.context(IP_ADDRESS, Buffer.alloc(32))];
+const AUTHORITY_EXTENSIONS = [
+  // Boundary: what it signs can sign nothing more.
+  extension(OID.basicConstraints, der.sequence(der.yes(), der.integer(0)), true),
+  extension(OID.keyUsage, KEY_CERT_SIGN, true),
+];
 
 /** Makes an authority with a key that no one else has. */
 export function newAuthority(terms: AuthorityTerms): CertificateAuthority {
@@ -93,9 +91,8 @@ export function newAuthority(terms: AuthorityTerms): CertificateAuthority {
     const signature = der.bitString(sign('sha256', content, own.privateKey));
     return toPem('CERTIFICATE', der.sequence(content, ALGORITHM, signature));
   };
-  const extensions = authorityExtensions(terms.names);
   return {
-    certificatePem: issue({ subject: issuer, publicKey: own.publicKey, extensions }),
+    certificatePem: issue({ subject: issuer, publicKey: own.publicKey, extensions: AUTHORITY_EXTENSIONS }),
     leafFor: (host) => {
       const { privateKey, publicKey } = newKeyPair();
       const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -118,43 +115,10 @@ function describe(host: Host): Omit<Certificate, 'publicKey'> {
   return { subject: hasSubject ? commonName(host.name) : der.sequence(), extensions };
 }
 
-function authorityExtensions(names: readonly Host[] | undefined): readonly Uint8Array[] {
-  const constraints = names === undefined ? [] : [extension(OID.nameConstraints, constrain(names), true)];
-  return [
-    // Boundary: what it signs can sign nothing more.
-    extension(OID.basicConstraints, der.sequence(der.yes(), der.integer(0)), true),
-    extension(OID.keyUsage, KEY_CERT_SIGN, true),
-    ...constraints,
-  ];
-}
-
-/** Boundary: the hosts that are permitted. A form of name without any is excluded, or it would be unrestricted. */
-function constrain(hosts: readonly Host[]): Uint8Array {
-  const permitted = hosts.map((host) =>
-    host.kind === 'name' ? generalName(host) : der.context(IP_ADDRESS, withFullMask(bytesOf(host.address))),
-  );
-  const excluded = [
-    ...(hosts.some(({ kind }) => kind === 'name') ? [] : [ALL_NAMES]),
-    ...(hosts.some(({ kind }) => kind === 'address') ? [] : ALL_ADDRESSES),
-  ];
-  const subtrees = (number: number, names: readonly Uint8Array[]) =>
-    names.length === 0 ? [] : [der.contextAround(number, ...names.map((name) => der.sequence(name)))];
-  return der.sequence(...subtrees(0, permitted), ...subtrees(1, excluded));
-}
-
 function generalName(host: Host): Uint8Array {
-  return host.kind === 'name'
-    ? der.context(DNS_NAME, Buffer.from(host.name, 'latin1'))
-    : der.context(IP_ADDRESS, bytesOf(host.address));
-}
-
-function bytesOf({ family, value }: Address): Buffer {
-  const bytes = family === 4 ? 4 : 16;
-  return Buffer.from(value.toString(16).padStart(bytes * 2, '0'), 'hex');
-}
-
-function withFullMask(address: Buffer): Buffer {
-  return Buffer.concat([address, Buffer.alloc(address.length, 0xff)]);
+  if (host.kind === 'name') return der.context(DNS_NAME, Buffer.from(host.name, 'latin1'));
+  const { family, value } = host.address;
+  return der.context(IP_ADDRESS, Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex'));
 }
 
 function commonName(text: string): Uint8Array {
@@ -207,10 +171,7 @@ export type Interceptor = {
   readonly contextFor: (host: Host) => SecureContext;
 };
 
-type InterceptorTerms = {
-  readonly authority: CertificateAuthority;
-  readonly isFor: (host: Host) => boolean;
-};
+type InterceptorTerms = Pick<Interceptor, 'isFor'> & { readonly authority: CertificateAuthority };
 
 export function newInterceptor({ authority, isFor }: InterceptorTerms): Interceptor {
   const contexts = new Map<string, SecureContext>();

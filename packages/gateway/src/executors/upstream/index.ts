@@ -127,26 +127,17 @@ function methodAnswer(method: UpstreamMethod, raw: JsonObject, limits: Limits): 
   return { ending: { status: 'ok', output }, outputBytes: bytes };
 }
 
-function answerOf(raw: JsonObject, { outputBytes }: Limits): Answer {
-  const { result, bytes, isCut } = readResult(raw, outputBytes);
+function answerOf(raw: JsonObject, limits: Limits): Answer {
+  const { result, bytes, isCut } = readResult(raw, limits.outputBytes);
   const output = result as unknown as JsonObject;
-  if (isCut) {
-    const message = `Cannot return output: the tool returned more than ${outputBytes} bytes`;
-    const failed = {
-      status: 'failed',
-      code: 'tier/output-exceeded',
-      message,
-      output,
-      truncated: true,
-    } as const;
-    return { ending: failed, outputBytes: bytes };
-  }
-  if (result.isError !== true) return { ending: { status: 'ok', output }, outputBytes: bytes };
-  const message = 'Cannot finish call: the tool reported an error';
-  return {
-    ending: { status: 'failed', code: 'tier/tool-error', message, output, truncated: false },
-    outputBytes: bytes,
-  };
+  if (!isCut && result.isError !== true) return { ending: { status: 'ok', output }, outputBytes: bytes };
+  const failure = isCut
+    ? failed(
+        'tier/output-exceeded',
+        `Cannot return output: the tool returned more than ${limits.outputBytes} bytes`,
+      )
+    : failed('tier/tool-error', 'Cannot finish call: the tool reported an error');
+  return { ending: { ...failure, output, truncated: isCut }, outputBytes: bytes };
 }
 
 type StopCode = 'tier/cancelled' | 'tier/timed-out';

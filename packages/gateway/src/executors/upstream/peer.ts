@@ -1,6 +1,7 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { Lines } from '../../core/lines.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 
 /*
@@ -55,15 +56,17 @@ export class PeerError extends Error {
   }
 }
 
-const LINE_END = 0x0a;
 const OPEN_OBJECT = 0x7b;
 const METHOD_NOT_FOUND = -32601;
 
 export class Peer {
   readonly #options: PeerOptions;
   readonly #waiting = new Map<number, Waiting>();
-  #rest: Uint8Array[] = [];
-  #restBytes = 0;
+  readonly #lines = new Lines(PEER_LIMITS.messageBytes, {
+    onLine: (line) => this.#line(line),
+    // Boundary: an endless line is not read to its end.
+    onTooLong: () => this.#break(`it wrote a message of more than ${PEER_LIMITS.messageBytes} bytes`),
+  });
   #lastId = 0;
   #unsolicited = 0;
   #gone: string | null = null;
@@ -104,42 +107,19 @@ export class Peer {
 
   /** Takes what the server wrote, in chunks as they arrive. */
   take(chunk: Uint8Array): void {
-    let from = 0;
-    for (
-      let end = chunk.indexOf(LINE_END);
-      end >= 0 && this.#gone === null;
-      end = chunk.indexOf(LINE_END, from)
-    ) {
-      this.#keep(chunk.subarray(from, end));
-      from = end + 1;
-      this.#line();
-    }
-    if (this.#gone === null && from < chunk.length) this.#keep(chunk.subarray(from));
+    if (this.#gone === null) this.#lines.push(chunk);
   }
 
   /** Nothing more will arrive: every pending request fails with the reason. */
   end(reason: string): void {
     if (this.#gone !== null) return;
     this.#gone = reason;
-    this.#rest = [];
     for (const { reject } of this.#waiting.values()) reject(failure(reason));
     this.#waiting.clear();
   }
 
-  #keep(part: Uint8Array): void {
-    this.#restBytes += part.length;
-    // Boundary: an endless line is not read to its end.
-    if (this.#restBytes > PEER_LIMITS.messageBytes)
-      this.#break(`it wrote a message of more than ${PEER_LIMITS.messageBytes} bytes`);
-    else if (part.length > 0) this.#rest.push(Uint8Array.from(part));
-  }
-
-  #line(): void {
+  #line(line: Uint8Array): void {
     if (this.#gone !== null) return;
-    const line = this.#rest.length === 1 ? (this.#rest[0] ?? new Uint8Array(0)) : Buffer.concat(this.#rest);
-    this.#rest = [];
-    this.#restBytes = 0;
-    if (line.length === 0) return;
     // Some servers print a greeting on standard output; it is ignored, but counted.
     if (line[0] !== OPEN_OBJECT) {
       this.#count();
@@ -238,9 +218,7 @@ function peerError({ code, message }: JsonObject): PeerError {
 export function looseMessage(line: Uint8Array, maxDepth: number): JsonObject | null {
   try {
     const value = clamped(JSON.parse(Buffer.from(line).toString('utf8')) as Json, maxDepth);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -53,32 +53,36 @@ export function compareWithPin(
   if (seen !== null && isSame(seen, rule, read) && !isRelisted(seen, read))
     return Promise.resolve({ kind: 'accepted' });
   return records.store.commit((tx) => {
-    const pin = pinOf(tx, rule.name);
+    const { name } = rule;
+    const pin = pinOf(tx, name);
     const nowMs = records.clock.nowMs();
-    if (!read.ok) return unreadable(records, tx, { pin, rule, reason: read.problem, requester });
-    const offer: Offer = { set: read.value, rule: ruleDigest(rule) };
+    const offer: Offer | null = read.ok ? { set: read.value, rule: ruleDigest(rule) } : null;
+    const unreadable = read.ok ? '' : read.problem;
     if (pin === null) {
-      pinFirst(tx, rule.name, offer, { by: formatPrincipal(requester.principal), nowMs });
-      record(records, tx, { kind: 'upstream-pinned', name: rule.name, requester, body: pinnedBody(offer) });
+      // Boundary: a new server whose tools cannot be read is not pinned.
+      if (offer === null) return { kind: 'unreadable', reason: unreadable };
+      pinFirst(tx, name, offer, { by: formatPrincipal(requester.principal), nowMs });
+      record(records, tx, { kind: 'upstream-pinned', name, requester, body: pinnedBody(offer) });
       return { kind: 'pinned' };
     }
     if (isSame(pin, rule, read)) {
-      if (isRelisted(pin, read)) relist(tx, rule.name, read.value);
+      if (offer !== null && isRelisted(pin, read)) relist(tx, name, offer.set);
       return { kind: 'accepted' };
     }
-    const reason = reasonFor(pin, offer);
+    // Boundary: tools that cannot be read differ from the accepted ones.
+    const reason = offer === null ? unreadable : reasonFor(pin, offer);
     // The same offer as before is not recorded twice.
-    if (pin.offered?.digest !== offer.set.digest || pin.offeredRule !== offer.rule || pin.reason !== reason) {
-      quarantine(tx, rule.name, offer, { reason, nowMs });
-      record(records, tx, {
-        kind: 'upstream-changed',
-        name: rule.name,
-        requester,
-        body: { ...pinnedBody(offer), why: reason },
-      });
+    if (pin.reason !== reason || !isOfferedAgain(pin, offer)) {
+      quarantine(tx, name, offer, { reason, nowMs });
+      const offered = offer === null ? { definitions: null } : pinnedBody(offer);
+      record(records, tx, { kind: 'upstream-changed', name, requester, body: { ...offered, why: reason } });
     }
     return { kind: 'quarantined', reason };
   });
+}
+
+function isOfferedAgain({ offered, offeredRule }: Pin, offer: Offer | null): boolean {
+  return offer === null || (offered?.digest === offer.set.digest && offeredRule === offer.rule);
 }
 
 function isSame(pin: Pin, rule: UpstreamRule, read: OfferRead): boolean {
@@ -109,32 +113,6 @@ function reasonFor(pin: Pin, { set, rule }: Offer): string {
   const command = pin.rule === rule ? '' : 'its command was changed; ';
   const difference = inWords(differenceOf(everyDefinition(pin.accepted), everyDefinition(set)));
   return `${command}${difference}`;
-}
-
-type Unreadable = {
-  readonly pin: Pin | null;
-  readonly rule: UpstreamRule;
-  readonly reason: string;
-  readonly requester: Requester;
-};
-
-/** Boundary: tools that cannot be read differ from the accepted ones; a new server with such tools is not pinned. */
-function unreadable(
-  records: Pick<PinRecords, 'journal' | 'clock'>,
-  tx: Transaction,
-  { pin, rule, reason, requester }: Unreadable,
-): OfferStatus {
-  if (pin === null) return { kind: 'unreadable', reason };
-  if (pin.state === 'accepted' || pin.reason !== reason) {
-    quarantine(tx, rule.name, null, { reason, nowMs: records.clock.nowMs() });
-    record(records, tx, {
-      kind: 'upstream-changed',
-      name: rule.name,
-      requester,
-      body: { definitions: null, why: reason },
-    });
-  }
-  return { kind: 'quarantined', reason };
 }
 
 /** The journal's part of a set: its digest, its names, and findings in its prose. */

@@ -65,7 +65,6 @@ export type NetworkWish = {
 };
 
 const LOOKUP_MS = 5_000;
-const EITHER_WAY = { bytesIn: Number.MAX_SAFE_INTEGER, bytesOut: Number.MAX_SAFE_INTEGER } as const;
 const TOKEN_BYTES = 24;
 const PLACEHOLDER_BYTES = 18;
 const SERIAL_BYTES = 16;
@@ -101,8 +100,7 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
     list: () => watch.list,
     resolve: { lookup: options.newLookup(), own: options.own(), lookupMs: LOOKUP_MS },
     credential: token,
-    // One limit for the sum of both directions; either may use it up.
-    limits: { bytes: egressBytes, ...EITHER_WAY, wholeMs: terms.limits.wallMs },
+    limits: { bytes: egressBytes, wholeMs: terms.limits.wallMs },
     clock,
     secrets: secrets.map(({ bound }) => bound),
     ...(options.trust === undefined ? {} : { trust: options.trust }),
@@ -120,9 +118,7 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
       await options.refresh();
       listeners.forEach(({ door }, index) => {
         const server = servers[index];
-        if (server === undefined) return;
-        if (door === null) proxy.listen(server);
-        else proxy.listenFor(server, door);
+        if (server !== undefined) proxy.listen(server, door);
       });
       watch.begin(proxy);
     },

@@ -42,7 +42,7 @@ describe('a request for another host', () => {
 
   test('is told from one for the address that it came to, where the door listens on all', async () => {
     const { http } = await loadConfig({ stateDir: tempDir() });
-    const { check } = makeOriginCheck(http, { host: '0.0.0.0' });
+    const check = makeOriginCheck(http, { host: '0.0.0.0' });
     const ask = (host: string) => () => check({ host, origin: undefined }, '::ffff:192.168.1.7');
     expect(ask('192.168.1.7:7433')).not.toThrow();
     expect(ask('192.168.1.8:7433')).toThrow('is not a name of this gateway');

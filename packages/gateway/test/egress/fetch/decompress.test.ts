@@ -1,7 +1,7 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Coding, codingOf, newDecoder } from '../../../src/egress/fetch/decompress.ts';
+import { BodyDecoder, type Coding, codingOf } from '../../../src/egress/fetch/decompress.ts';
 import type { Fetched } from '../../../src/egress/fetch/outcome.ts';
 import { cutAt } from '../http1/read.ts';
 
@@ -17,7 +17,7 @@ const LIMITS = { responseBytes: 1_000_000, expansionRatio: 200 };
 
 /** Decodes pieces, and tells how many of them it took. */
 async function decode(coding: Coding, pieces: readonly Buffer[], limits = LIMITS) {
-  const decoder = newDecoder(coding, limits);
+  const decoder = new BodyDecoder(coding, limits);
   let taken = 0;
   try {
     for (const piece of pieces) {

@@ -200,7 +200,7 @@ describe('N23: a denial', () => {
       const denied = await ask('b.a.test');
       expect(statusOf(denied)).toBe(403);
       expect(denied.body).toContain(`the entry "!b.a.test:${target.port}" denies it`);
-      expect(decisions[1]).toMatchObject({ rule: `!b.a.test:${target.port}`, verdict: 'deny' });
+      expect(decisions()[1]).toMatchObject({ rule: `!b.a.test:${target.port}`, verdict: 'deny' });
     }
   });
 });

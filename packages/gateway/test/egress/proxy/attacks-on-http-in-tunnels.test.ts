@@ -76,7 +76,7 @@ describe('a request inside a tunnel for HTTP', () => {
     expect(text).toContain(why);
     untouched(world);
     const [method] = line.split(' ');
-    expect(world.decisions).toMatchObject([{ host: NAME, method, verdict: 'deny', intercepted: false }]);
+    expect(world.decisions()).toMatchObject([{ host: NAME, method, verdict: 'deny', intercepted: false }]);
     await world.control();
   });
 
@@ -167,7 +167,7 @@ describe('a second request inside a tunnel for HTTP', () => {
     expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(target.seen).toHaveLength(1);
     expect(target.seen[0]?.match(/HTTP\/1\.1/g)).toHaveLength(1);
-    expect(decisions).toHaveLength(1);
+    expect(decisions()).toHaveLength(1);
   });
 
   it('in the body of the first is its body, and no byte of it behind that is passed on', async () => {
@@ -176,7 +176,7 @@ describe('a second request inside a tunnel for HTTP', () => {
     await say(get(authority, 'Content-Length: 6') + second);
     await eventually(() => target.seen[0]?.includes('\r\n\r\nDELETE') === true);
     expect(target.seen[0]).toMatch(/\r\n\r\nDELETE$/);
-    expect(decisions).toHaveLength(1);
+    expect(decisions()).toHaveLength(1);
   });
 
   it('after the answer comes to nothing on a connection that the client keeps', async () => {
@@ -200,7 +200,9 @@ describe('TLS inside a tunnel for HTTP', () => {
     expect(await client.ended).toMatchObject({ text: '', end: 'ECONNRESET' });
     untouched(world);
     const why = `Cannot reach "${world.authority}": the entry "GET http://${world.authority}/v1/" requires its scheme, which no one sees in a tunnel, expected the entry "${world.authority}", or "${NAME}" in process.egress_intercept`;
-    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', why, intercepted: false }]);
+    expect(world.decisions()).toMatchObject([
+      { method: 'CONNECT', verdict: 'deny', why, intercepted: false },
+    ]);
     expect(world.proxy.facts()).toMatchObject({ denied: 1, cut: 0, faults: 0 });
     await world.control();
   });
@@ -216,8 +218,8 @@ describe('TLS inside a tunnel for HTTP', () => {
     client.socket.end(Buffer.from(hello, 'latin1'));
     expect(await client.ended).toMatchObject({ body: '', end: 'ECONNRESET' });
     untouched(world);
-    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
-    expect(world.decisions[0]?.why).toContain('requires its scheme');
+    expect(world.decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
+    expect(world.decisions()[0]?.why).toContain('requires its scheme');
   });
 });
 
@@ -234,7 +236,7 @@ describe('a tunnel for HTTP', () => {
     const answer = await talk(world.port, connectHead(world.authority), get(world.authority));
     expect(statusOf(answer)).toBe(403);
     untouched(world);
-    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: false }]);
+    expect(world.decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: false }]);
   });
 
   it.each([
@@ -327,7 +329,7 @@ describe('a list that changes', () => {
     const client = speakTls(socket, { ca: RUN.certificatePem, servername: NAME });
     expect((await client.ended).text).toBe('');
     untouched(world);
-    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
+    expect(world.decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
   });
 
   it('cuts a response that is on its way and is not allowed any more, and no other', async () => {

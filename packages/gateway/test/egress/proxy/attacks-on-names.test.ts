@@ -117,7 +117,7 @@ describe('N9: an allowed name that leads inside', () => {
     const { text } = await talk(port, connectHead(`${NAME}:${target.port}`));
     expect(text).toMatch(/^HTTP\/1\.1 403 Cannot reach "allowed\.test:\d+" at ".*": it is /);
     expect(text).toContain('X-Palisade-Egress: denied');
-    expect(decisions).toMatchObject([{ host: NAME, verdict: 'deny', address: null }]);
+    expect(decisions()).toMatchObject([{ host: NAME, verdict: 'deny', address: null }]);
     expect(target.sockets).toEqual([]);
   });
 
@@ -144,7 +144,7 @@ describe('N10: a name server that changes its mind', () => {
     const client = await openTunnel(port, `${NAME}:${good.port}`);
     client.socket.end('hi');
     expect((await client.ended).body).toBe('hi');
-    expect({ asked, addresses: decisions.map(({ address }) => address) }).toEqual({
+    expect({ asked, addresses: decisions().map(({ address }) => address) }).toEqual({
       asked: [NAME],
       addresses: ['127.0.0.1'],
     });

@@ -27,7 +27,7 @@ describe('a request inside an opened tunnel', () => {
     expect(answer.head).toContain('X-Palisade-Egress: denied');
     untouched(world);
     const [method] = line.split(' ');
-    expect(world.decisions).toMatchObject([{ host: NAME, method, verdict: 'deny', intercepted: true }]);
+    expect(world.decisions()).toMatchObject([{ host: NAME, method, verdict: 'deny', intercepted: true }]);
     expect(statusOf(await world.ask('GET /v1/a'))).toBe(200);
   });
 
@@ -69,7 +69,7 @@ describe('a request inside an opened tunnel', () => {
     expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(target.seen).toHaveLength(1);
     expect(target.seen[0]).toMatch(/^GET \/1 /);
-    expect(decisions).toHaveLength(1);
+    expect(decisions()).toHaveLength(1);
   });
 
   it('that comes after the first on a connection that the client keeps is told that it ended', async () => {
@@ -122,7 +122,7 @@ describe('a tunnel that is to be opened', () => {
     const answer = await talk(world.port, connectHead(world.authority));
     expect(statusOf(answer)).toBe(403);
     untouched(world);
-    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
+    expect(world.decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
     const allowed = await startOpened();
     expect(statusOf(await allowed.ask('GET /v1/'))).toBe(200);
   });
@@ -135,8 +135,8 @@ describe('a tunnel that is to be opened', () => {
     const client = await world.enter();
     expect(await client.ended).toMatchObject({ text: '', end: 'ECONNRESET' });
     untouched(world);
-    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
-    expect(world.decisions[0]?.why).toContain(why);
+    expect(world.decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
+    expect(world.decisions()[0]?.why).toContain(why);
   });
 
   it.each([
@@ -164,7 +164,7 @@ describe('a tunnel that is to be opened', () => {
     client.socket.write(Buffer.from(text, 'latin1'));
     expect(await client.ended).toMatchObject({ body: '', end: 'ECONNRESET' });
     untouched(world);
-    expect(world.decisions).toMatchObject([
+    expect(world.decisions()).toMatchObject([
       { method: 'CONNECT', verdict: 'deny', intercepted: true, why: expect.stringMatching(/^Cannot /) },
     ]);
     expect(world.proxy.facts()).toMatchObject({ denied: 1, faults: 0 });
@@ -180,8 +180,8 @@ describe('a tunnel that is to be opened', () => {
     const client = await world.enter(terms);
     expect((await client.ended).text).toBe('');
     untouched(world);
-    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
-    expect(world.decisions[0]?.why).toContain(why);
+    expect(world.decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
+    expect(world.decisions()[0]?.why).toContain(why);
     expect(statusOf(await world.ask('GET /v1/'))).toBe(200);
   });
 
@@ -266,14 +266,14 @@ describe('a secret inside an opened tunnel', () => {
     expect(target.seen[0]).toContain(`Authorization: Bearer ${VALUE}\r\n`);
     expect(target.seen[0]).toContain(`GET /v1/${PLACEHOLDER} `);
     expect(text).toContain(`X-A: ${PLACEHOLDER}`);
-    expect(decisions).toMatchObject([{ secrets: ['key'], intercepted: true }]);
+    expect(decisions()).toMatchObject([{ secrets: ['key'], intercepted: true }]);
   });
 
   it('is not filled in for another', async () => {
     const { ask, target, decisions } = await startOpened({ options: { secrets: [secret('other.test')] } });
     await ask('GET /v1/', `Authorization: Bearer ${PLACEHOLDER}`);
     expect(target.seen[0]).toContain(`Authorization: Bearer ${PLACEHOLDER}\r\n`);
-    expect(decisions).toMatchObject([{ secrets: [] }]);
+    expect(decisions()).toMatchObject([{ secrets: [] }]);
   });
 });
 

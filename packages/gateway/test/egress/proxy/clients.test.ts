@@ -264,7 +264,7 @@ describe('curl through an opened tunnel', () => {
     expect(await run('curl', [...trusting, '-d', 'body', url], port)).toEqual({ status: 0, out: 'hello' });
     const denied = await run('curl', [...trusting, '-X', 'DELETE', url], port);
     expect(denied.out).toContain('its method is not allowed by the entry');
-    expect(decisions.map(({ method, verdict }) => `${method} ${verdict}`)).toEqual([
+    expect(decisions().map(({ method, verdict }) => `${method} ${verdict}`)).toEqual([
       'GET allow',
       'POST allow',
       'DELETE deny',
@@ -274,9 +274,9 @@ describe('curl through an opened tunnel', () => {
   it('that does not trust the run says so, and so does the record', async () => {
     const { port, common, url, decisions, target } = await start();
     expect(await run('curl', [...common, url], port)).toMatchObject({ status: 60 });
-    await eventually(() => decisions.length === 1);
-    expect(decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
-    expect(decisions[0]?.why).toMatch(/the client broke off TLS \(ERR_SSL_\w*UNKNOWN_CA\)/);
+    await eventually(() => decisions().length === 1);
+    expect(decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
+    expect(decisions()[0]?.why).toMatch(/the client broke off TLS \(ERR_SSL_\w*UNKNOWN_CA\)/);
     expect(target.raws).toEqual([]);
   });
 });
@@ -299,7 +299,7 @@ describe('a client that asks for a tunnel for HTTP in the open', () => {
     return { ...proxy, url: `http://${NAME}:${target}`, authority: `${NAME}:${target}` };
   };
   const told = ({ decisions }: Awaited<ReturnType<typeof start>>) =>
-    decisions.map(({ method, verdict }) => `${method} ${verdict}`);
+    decisions().map(({ method, verdict }) => `${method} ${verdict}`);
 
   it('such as curl gets what is allowed and is told about what is not', async () => {
     const world = await start();

@@ -56,7 +56,7 @@ describe('a door for HTTP', () => {
       request.end('hi');
     });
     expect(body).toBe('POST /a?b hi');
-    expect(decisions).toMatchObject([{ host: NAME, port: targetPort, method: 'POST', verdict: 'allow' }]);
+    expect(decisions()).toMatchObject([{ host: NAME, port: targetPort, method: 'POST', verdict: 'allow' }]);
   });
 
   it.each([
@@ -118,7 +118,7 @@ describe('a door for HTTP', () => {
     expect(text).toContain('Connection: close');
     expect(target.seen).toHaveLength(1);
     expect(target.seen[0]).toMatch(/^POST \/1 .*\r\n\r\nhi$/s);
-    expect(decisions).toHaveLength(1);
+    expect(decisions()).toHaveLength(1);
   });
 
   it('is decided on with the method and the path', async () => {
@@ -152,7 +152,7 @@ describe('a door for anything else', () => {
     client.socket.end('\0any bytes');
     expect(await client.ended).toMatchObject({ text: '\0any bytes', end: 'end' });
     expect(target.seen).toEqual(['\0any bytes']);
-    expect(decisions).toMatchObject([{ host: NAME, method: 'CONNECT', verdict: 'allow', cut: null }]);
+    expect(decisions()).toMatchObject([{ host: NAME, method: 'CONNECT', verdict: 'allow', cut: null }]);
   });
 
   it('lets the target speak first', async () => {
@@ -175,8 +175,8 @@ describe('a door for anything else', () => {
     });
     const door = await openDoor(host, target.port, false);
     expect(await talk(door, 'hello')).toMatchObject({ text: '', end: 'ECONNRESET' });
-    expect(decisions).toMatchObject([{ host, method: 'CONNECT', verdict: 'deny' }]);
-    expect(decisions[0]?.why).toContain(why);
+    expect(decisions()).toMatchObject([{ host, method: 'CONNECT', verdict: 'deny' }]);
+    expect(decisions()[0]?.why).toContain(why);
     expect(proxy.facts().denied).toBe(1);
     const client = openClient(await openDoor(NAME, target.port, false));
     client.socket.end('hello');

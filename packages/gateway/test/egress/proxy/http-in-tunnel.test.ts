@@ -48,7 +48,7 @@ describe('a tunnel in which HTTP in the open is allowed', () => {
     expect(target.seen).toEqual([
       `GET /a?b HTTP/1.1\r\nHost: ${authority}\r\nX-A: b\r\nConnection: close\r\n\r\n`,
     ]);
-    expect(decisions).toMatchObject([
+    expect(decisions()).toMatchObject([
       {
         ...{ host: NAME, port: target.port, address: '127.0.0.1', method: 'GET', verdict: 'allow' },
         ...{ rule: `http://${authority}/`, cut: null, intercepted: false },
@@ -116,7 +116,7 @@ describe('a tunnel in which HTTP in the open is allowed', () => {
   ])('is there for %s', async (_what, entries, line) => {
     const { ask, decisions } = await start({ entries });
     expect(statusOf(await ask(line))).toBe(200);
-    expect(decisions).toMatchObject([{ method: 'GET', verdict: 'allow' }]);
+    expect(decisions()).toMatchObject([{ method: 'GET', verdict: 'allow' }]);
   });
 
   it('fills in the secrets that are for its host and port, and hides what comes back of them', async () => {
@@ -133,7 +133,7 @@ describe('a tunnel in which HTTP in the open is allowed', () => {
     expect(target.seen[0]).toContain('Authorization: Bearer sk-1\r\n');
     expect(target.seen[0]).toMatch(/^GET \/PLACE /);
     expect(body).toContain('X-Echo: PLACE\r\n');
-    expect(decisions).toMatchObject([{ secrets: ['key'] }]);
+    expect(decisions()).toMatchObject([{ secrets: ['key'] }]);
   });
 
   it('ends without a record when nobody asks for anything', async () => {
@@ -178,7 +178,7 @@ describe('a tunnel that is allowed as such', () => {
     const client = await openTunnel(port, `${NAME}:${target.port}`);
     client.socket.end('POST /b HTTP/1.1\r\nHost: other.test\r\n\r\n');
     expect((await client.ended).body).toBe('POST /b HTTP/1.1\r\nHost: other.test\r\n\r\n');
-    expect(decisions).toMatchObject([{ method: 'CONNECT', verdict: 'allow' }]);
+    expect(decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'allow' }]);
   });
 });
 
@@ -195,7 +195,7 @@ describe('a tunnel to a host whose TLS is opened', () => {
     };
     expect(await ask('/open')).toBe(200);
     expect(await ask('/sealed')).toBe(403);
-    expect(decisions).toMatchObject([
+    expect(decisions()).toMatchObject([
       { verdict: 'allow', intercepted: false },
       { verdict: 'deny', intercepted: false },
     ]);
@@ -206,7 +206,7 @@ describe('a tunnel to a host whose TLS is opened', () => {
     const { ask, decisions } = await startOpened({ entries });
     expect(statusOf(await ask('GET /sealed'))).toBe(200);
     expect(statusOf(await ask('GET /open'))).toBe(403);
-    expect(decisions).toMatchObject([{ intercepted: true }, { intercepted: true }]);
+    expect(decisions()).toMatchObject([{ intercepted: true }, { intercepted: true }]);
   });
 });
 
@@ -217,7 +217,7 @@ describe('a door that passes on what it cannot read', () => {
     expect((await talk(door, inside('GET /', authority))).body).toBe('hello');
     const denied = await talk(door, inside('POST /', authority));
     expect(denied.head).toContain('X-Palisade-Egress: denied');
-    expect(decisions.map(({ method, verdict }) => `${method} ${verdict}`)).toEqual([
+    expect(decisions().map(({ method, verdict }) => `${method} ${verdict}`)).toEqual([
       'GET allow',
       'POST deny',
     ]);
@@ -229,7 +229,7 @@ describe('a door that passes on what it cannot read', () => {
     const client = speakTls(door.socket, { ca: RUN.certificatePem, servername: NAME });
     expect(await client.ended).toMatchObject({ text: '', end: 'ECONNRESET' });
     expect((await door.ended).text).toBe('');
-    expect(decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
+    expect(decisions()).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
     expect(target.sockets).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ describe('an opened tunnel', () => {
       `GET /v1/a?b HTTP/1.1\r\nHost: ${authority}\r\nX-A: b\r\nConnection: close\r\n\r\n`,
     ]);
     expect(target.sockets[0]?.servername).toBe(NAME);
-    expect(decisions).toMatchObject([
+    expect(decisions()).toMatchObject([
       {
         ...{ host: NAME, port: target.port, address: '127.0.0.1', method: 'GET', verdict: 'allow' },
         ...{ rule: `GET https://${NAME}:${target.port}/v1/`, intercepted: true, secrets: [], cut: null },
@@ -106,7 +106,7 @@ describe('an opened tunnel', () => {
     const client = speakTls(socket, { ca: RUN.certificatePem, servername: NAME });
     client.socket.write(`GET /v1/ HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`);
     expect(statusOf(await client.ended)).toBe(200);
-    expect(decisions).toMatchObject([{ method: 'GET', intercepted: true }]);
+    expect(decisions()).toMatchObject([{ method: 'GET', intercepted: true }]);
   });
 
   it('is none for a host that is not to be opened', async () => {
@@ -117,7 +117,7 @@ describe('an opened tunnel', () => {
     const { socket } = await openTunnel(port, `other.test:${target.port}`);
     const client = speakTls(socket, { ca: TARGETS.certificatePem, servername: 'other.test' });
     expect((await client.ended).text).toBe('hello inside');
-    expect(decisions).toMatchObject([{ method: 'CONNECT', intercepted: false }]);
+    expect(decisions()).toMatchObject([{ method: 'CONNECT', intercepted: false }]);
   });
 
   it('is what an entry with a path needs', async () => {

@@ -68,7 +68,7 @@ describe('the target of an opened tunnel', () => {
     expect(answer.body).toContain(`Cannot trust target "${NAME}": ${is}`);
     expect(target.raws).toHaveLength(1);
     expect(target.seen.join('')).toBe('');
-    expect(decisions).toMatchObject([
+    expect(decisions()).toMatchObject([
       { method: 'GET', verdict: 'allow', address: '127.0.0.1', intercepted: true, secrets: [] },
     ]);
     expect(proxy.facts()).toMatchObject({ cut: 1, bytesOut: 0, faults: 0 });

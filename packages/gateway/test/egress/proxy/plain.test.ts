@@ -34,7 +34,9 @@ describe('a plain request', () => {
       `GET /a?b HTTP/1.1\r\nHost: ${NAME}:${target.port}\r\nX-C: d\r\nConnection: close\r\n\r\n`,
     ]);
     expect(text).toBe('HTTP/1.1 200 Fine\r\nX-A: b\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
-    expect(decisions).toMatchObject([{ host: NAME, address: '127.0.0.1', method: 'GET', verdict: 'allow' }]);
+    expect(decisions()).toMatchObject([
+      { host: NAME, address: '127.0.0.1', method: 'GET', verdict: 'allow' },
+    ]);
     const [sent = ''] = target.seen;
     expect(proxy.facts()).toMatchObject({ requests: 1, bytesOut: sent.length, denied: 0, cut: 0, faults: 0 });
   });

@@ -54,9 +54,9 @@ describe('a secret', () => {
     const head = plainHead('GET', url, `Authorization: Bearer ${PLACEHOLDER}`);
     expect(statusOf(await talk(port, head))).toBe(200);
     expect(target.seen[0]).toContain(`\r\nAuthorization: Bearer ${VALUE}\r\n`);
-    expect(decisions).toMatchObject([{ host: NAME, secrets: ['key'] }]);
+    expect(decisions()).toMatchObject([{ host: NAME, secrets: ['key'] }]);
     expect(proxy.facts()).toMatchObject({ bytesOut: target.seen[0]?.length });
-    expect(JSON.stringify([decisions, proxy.facts()])).not.toContain(VALUE);
+    expect(JSON.stringify([decisions(), proxy.facts()])).not.toContain(VALUE);
   });
 
   it.each([
@@ -110,7 +110,7 @@ describe('a placeholder', () => {
     const answer = await talk(port, plainHead(method, `${url}${path}`, ...headers), body);
     expect(statusOf(answer)).toBe(200);
     expect(target.seen[0]).not.toContain(VALUE);
-    expect(decisions).toMatchObject([{ secrets: [] }]);
+    expect(decisions()).toMatchObject([{ secrets: [] }]);
     await control();
   });
 
@@ -120,7 +120,7 @@ describe('a placeholder', () => {
     await talk(port, plainHead('GET', elsewhere, `X-A: ${PLACEHOLDER}`, `X-Host: ${NAME}`));
     expect(target.seen[0]).toContain(`X-A: ${PLACEHOLDER}\r\n`);
     expect(target.seen[0]).not.toContain(VALUE);
-    expect(decisions).toMatchObject([{ host: 'other.test', secrets: [] }]);
+    expect(decisions()).toMatchObject([{ host: 'other.test', secrets: [] }]);
     const forged = plainHead('GET', elsewhere, `X-A: ${PLACEHOLDER}`).replace(
       `Host: other.test:${target.port}`,
       `Host: ${NAME}:${target.port}`,
@@ -166,7 +166,7 @@ describe('a placeholder', () => {
     const inner = `GET / HTTP/1.1\r\nHost: ${authority}\r\nX-A: ${PLACEHOLDER}\r\n\r\n`;
     await talk(port, connectHead(authority, `X-B: ${PLACEHOLDER}`), inner);
     expect(target.seen).toEqual([inner]);
-    expect(decisions).toMatchObject([{ method: 'CONNECT', secrets: [] }]);
+    expect(decisions()).toMatchObject([{ method: 'CONNECT', secrets: [] }]);
     await control();
   });
 
@@ -210,7 +210,7 @@ describe('a host that repeats the secret', () => {
     const { port, url, proxy, decisions } = await startBoth(answer);
     const { text } = await talk(port, plainHead('GET', url, `X-A: ${PLACEHOLDER}`));
     expect(proxy.facts().decisions[0]?.cut).toMatch(/^Cannot use .*: it is malformed/);
-    expect(JSON.stringify([text, proxy.facts(), decisions])).not.toContain('sk-live');
+    expect(JSON.stringify([text, proxy.facts(), decisions()])).not.toContain('sk-live');
   });
 
   it('in a body is heard, which is what the docs say', async () => {

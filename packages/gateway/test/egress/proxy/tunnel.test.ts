@@ -28,7 +28,7 @@ describe('a tunnel', () => {
     client.socket.end('\0\r\n\r\nGET / \xff');
     const { text } = await client.ended;
     expect(text).toBe('HTTP/1.1 200 Connection established\r\n\r\nearly\0\r\n\r\nGET / \xc3\xbf');
-    expect(decisions).toMatchObject([
+    expect(decisions()).toMatchObject([
       { host: NAME, port: target.port, address: '127.0.0.1', method: 'CONNECT', verdict: 'allow', cut: null },
     ]);
     await eventually(() => proxy.facts().bytesIn === 18);
@@ -91,7 +91,7 @@ describe('a tunnel', () => {
     expect(text).toMatch(
       /^HTTP\/1\.1 502 Cannot connect to target: 127\.0\.0\.1 refuses the connection \(ECONNREFUSED\)/,
     );
-    expect(decisions).toMatchObject([{ verdict: 'allow', address: null }]);
+    expect(decisions()).toMatchObject([{ verdict: 'allow', address: null }]);
   });
 
   it('goes to the next checked address when the first does not answer', async () => {
@@ -103,7 +103,7 @@ describe('a tunnel', () => {
     const client = await openTunnel(port, `${NAME}:${target.port}`);
     client.socket.end('hi');
     expect((await client.ended).body).toBe('hi');
-    expect(decisions).toMatchObject([{ address: '127.0.0.1' }]);
+    expect(decisions()).toMatchObject([{ address: '127.0.0.1' }]);
   });
 });
 

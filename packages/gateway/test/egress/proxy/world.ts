@@ -4,7 +4,6 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { onTestFinished } from 'vitest';
 import type { AllowList } from '../../../src/egress/allowlist.ts';
 import type { ProxyLimits } from '../../../src/egress/limits.ts';
-import type { DecisionRecord } from '../../../src/egress/proxy/ledger.ts';
 import { openProxy, type ProxyOptions } from '../../../src/egress/proxy/proxy.ts';
 import type { Lookup, Own } from '../../../src/egress/resolve.ts';
 import { hostOf, listOf } from '../sample.ts';
@@ -33,7 +32,6 @@ type WorldTerms = {
 export async function startProxy(terms: WorldTerms) {
   const { entries = [], answers = {}, limits = {}, own = {}, token, options } = terms;
   const asked: string[] = [];
-  const decisions: DecisionRecord[] = [];
   const state: { list: AllowList } = { list: listOf(...entries) };
   const lookup: Lookup = async (name) => {
     asked.push(name);
@@ -46,7 +44,6 @@ export async function startProxy(terms: WorldTerms) {
     credential: token ?? TOKEN,
     limits,
     clock: { nowMs: () => 1_000, monotonicMs: () => 0 },
-    onDecision: (record) => decisions.push(record),
     ...options,
   });
   const server = createServer();
@@ -56,6 +53,7 @@ export async function startProxy(terms: WorldTerms) {
   const setList = (...entriesNow: string[]) => {
     state.list = listOf(...entriesNow);
   };
+  const decisions = () => proxy.facts().decisions;
   return { port, proxy, asked, decisions, setList, server, openDoor: newDoors(proxy) };
 }
 
@@ -63,7 +61,7 @@ export async function startProxy(terms: WorldTerms) {
 function newDoors(proxy: ReturnType<typeof openProxy>) {
   return async (host: string, port: number, isHttp: boolean): Promise<number> => {
     const server = createServer();
-    proxy.listenFor(server, { host: hostOf(host), port, isHttp });
+    proxy.listen(server, { host: hostOf(host), port, isHttp });
     return listenOn(server);
   };
 }

@@ -16,16 +16,13 @@ import { hostOf } from '../sample.ts';
 
 const HOUR_MS = 3_600_000;
 
-type Terms = Partial<Omit<AuthorityTerms, 'names'>> & { readonly names?: readonly string[] };
-
-/** An authority that is valid now, for any host unless names are given. */
-export function authorityOf({ names, ...terms }: Terms): CertificateAuthority {
+/** An authority that is valid now. */
+export function authorityOf(terms: Partial<AuthorityTerms>): CertificateAuthority {
   return newAuthority({
     nowMs: Date.now(),
     name: 'Authority of a test',
     serial: () => randomBytes(16),
     lifeMs: HOUR_MS,
-    ...(names === undefined ? {} : { names: names.map(hostOf) }),
     ...terms,
   });
 }

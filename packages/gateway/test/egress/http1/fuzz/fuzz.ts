@@ -1,6 +1,6 @@
 /** Tries random heads on the reader of the proxy and compares what it takes with the oracle. */
 import { formatHost } from '../../../../src/egress/authority.ts';
-import type { HttpResult } from '../../../../src/egress/http1/index.ts';
+import type { HttpResult } from '../../../../src/egress/http1/fields.ts';
 import { formatRequestHead, type ProxyRequest } from '../../../../src/egress/http1/request.ts';
 import { randomFrom } from '../../fuzz/random.ts';
 import { readText } from '../read.ts';
