@@ -6,8 +6,23 @@ import type { TrustVerdict } from '../trust.ts';
 import type { ModuleSubject } from './module/module-subject.ts';
 import type { Material } from './prose/material.ts';
 
-/** Something that a check saw: where, what it is, and what to do about it. */
-export type Sighting = { readonly where: string; readonly what: string; readonly remedy: string };
+/** Something that a check saw: where, what it is, and what to do about it where the remedy of the check does not fit. */
+export type Sighting = { readonly where: string; readonly what: string; readonly remedy?: string };
+
+type Remark = string | Omit<Sighting, 'where'>;
+
+/** What a check says of one thing that it looked at; null: nothing. */
+export type Remarks = Remark | null | readonly Remark[];
+
+export function sightingsAt(where: string, remarks: Remarks): readonly Sighting[] {
+  const all = remarks === null ? [] : [remarks].flat();
+  return all.map((each) => (typeof each === 'string' ? { where, what: each } : { where, ...each }));
+}
+
+/** What is said of these if there are any. */
+export function ifAny<T>(found: readonly T[], say: (found: readonly T[]) => string): string | null {
+  return found.length === 0 ? null : say(found);
+}
 
 /** What is audited, read once for all checks. */
 export type AuditSubject = {
@@ -25,6 +40,8 @@ export type AuditCheck = {
   readonly severity: AuditSeverity;
   /** What it looks for. */
   readonly sentence: string;
+  /** What to do about it; left out: every sighting says it. */
+  readonly remedy?: string;
   readonly look: (subject: AuditSubject) => Iterable<Sighting>;
 };
 

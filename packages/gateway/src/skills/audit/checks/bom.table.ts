@@ -3,7 +3,7 @@ import { bomComponents, checkBom } from '../../package/bom.ts';
 import { checkProvenance } from '../../package/provenance.ts';
 import { PACKAGE_FILES } from '../../package/skill-package.ts';
 import { type Affecting, affects, byPackage, type Component } from '../affects.ts';
-import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import { type AuditCheck, type AuditSubject, type Sighting, sightingsAt } from '../check.ts';
 import { shorten } from '../module/words.ts';
 
 const PACK_ANEW = 'Have the author pack it again with `palisade skill pack`.';
@@ -13,14 +13,15 @@ export const BOM_CHECKS: readonly AuditCheck[] = [
     id: 'bom/differs',
     severity: 'refusal',
     sentence: 'A bill of materials that does not match the files of the package.',
-    look: ({ pkg }) => checkBom(pkg).map((what) => ({ where: PACKAGE_FILES.bom, what, remedy: PACK_ANEW })),
+    remedy: PACK_ANEW,
+    look: ({ pkg }) => sightingsAt(PACKAGE_FILES.bom, checkBom(pkg)),
   },
   {
     id: 'bom/provenance-differs',
     severity: 'refusal',
     sentence: 'A provenance that does not match the files of the package.',
-    look: ({ pkg }) =>
-      checkProvenance(pkg).map((what) => ({ where: PACKAGE_FILES.provenance, what, remedy: PACK_ANEW })),
+    remedy: PACK_ANEW,
+    look: ({ pkg }) => sightingsAt(PACKAGE_FILES.provenance, checkProvenance(pkg)),
   },
   {
     id: 'bom/vulnerable',
