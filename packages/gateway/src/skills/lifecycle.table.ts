@@ -3,46 +3,6 @@
  * runs. docs/skills.md is checked against this table.
  */
 
-export type SkillState =
-  | 'ingested'
-  | 'audited'
-  | 'quarantined'
-  | 'approved'
-  | 'active'
-  | 'disabled'
-  | 'revoked';
-
-export type SkillEvent =
-  | 'ingest'
-  | 'audit'
-  | 'quarantine'
-  | 'approve'
-  | 'enable'
-  | 'disable'
-  | 'revoke'
-  | 'remove';
-
-/** The action for Cedar. */
-type SkillAction =
-  | 'install'
-  | 'auditSkill'
-  | 'quarantineSkill'
-  | 'approveSkill'
-  | 'enableSkill'
-  | 'disableSkill'
-  | 'revokeSkill'
-  | 'removeSkill';
-
-export type Transition = {
-  /** Null: it is not installed. */
-  readonly from: SkillState | null;
-  readonly event: SkillEvent;
-  /** Null: it is installed no more. */
-  readonly to: SkillState | null;
-  readonly action: SkillAction;
-  readonly sentence: string;
-};
-
 /** What each state means, in the order in which a skill gets there. */
 export const SKILL_STATES = {
   ingested: 'Its package is stored; it has not been audited yet.',
@@ -52,7 +12,8 @@ export const SKILL_STATES = {
   active: 'Its tools are listed and run with what was granted.',
   disabled: 'It was approved and is disabled; its grant is kept.',
   revoked: 'These bytes never run again, not even when they are installed again.',
-} as const satisfies Record<SkillState, string>;
+} as const;
+export type SkillState = keyof typeof SKILL_STATES;
 
 /** Which action each event is to Cedar. */
 export const SKILL_EVENTS = {
@@ -64,7 +25,19 @@ export const SKILL_EVENTS = {
   disable: 'disableSkill',
   revoke: 'revokeSkill',
   remove: 'removeSkill',
-} as const satisfies Record<SkillEvent, SkillAction>;
+} as const;
+export type SkillEvent = keyof typeof SKILL_EVENTS;
+
+export type Transition = {
+  /** Null: it is not installed. */
+  readonly from: SkillState | null;
+  readonly event: SkillEvent;
+  /** Null: it is installed no more. */
+  readonly to: SkillState | null;
+  /** For Cedar. */
+  readonly action: (typeof SKILL_EVENTS)[SkillEvent];
+  readonly sentence: string;
+};
 
 function row(
   from: SkillState | null,

@@ -86,8 +86,8 @@ async function readKey({ document, publisher }: Adding): Promise<Pick<TrustedKey
       { remedy: 'Use the name of the publisher as it is written in skill.toml.' },
     );
   const read = await readPublicKey(document, nodePrimitives);
-  if (read.ok) return read.key;
-  throw new CodedError('skill/untrusted', `Cannot trust the key: ${read.why}`, {
+  if (read.ok) return read.value;
+  throw new CodedError('skill/untrusted', `Cannot trust the key: ${read.problem}`, {
     remedy: 'Use the public key document that `palisade skill sign --new-key` writes beside the key.',
   });
 }

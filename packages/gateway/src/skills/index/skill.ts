@@ -45,27 +45,14 @@ export type SkillSummary = InstalledFacts & {
   readonly verdict: AuditVerdict | null;
 };
 
-type Bound = Pick<
-  VersionRow,
-  | 'id'
-  | 'version'
-  | 'artifact'
-  | 'key_id'
-  | 'trust'
-  | 'state'
-  | 'approved_by'
-  | 'manifest'
-  | 'granted'
-  | 'report'
->;
+const BOUND = [
+  ...(['id', 'version', 'artifact', 'key_id', 'trust'] as const),
+  ...(['state', 'approved_by', 'manifest', 'granted', 'report'] as const),
+] as const;
 
 /** Over everything in a row that says whether it runs, what will run and who approved it. */
-export function rowDigest(row: Bound): Digest {
-  const { id, version, artifact, key_id, trust, state, approved_by, manifest, granted, report } = row;
-  return digestValue([
-    ...[id, version, artifact, key_id, trust],
-    ...[state, approved_by, manifest, granted, report],
-  ]);
+export function rowDigest(row: Pick<VersionRow, (typeof BOUND)[number]>): Digest {
+  return digestValue(BOUND.map((column) => row[column]));
 }
 
 export function summaryOf(row: SummaryRow): SkillSummary {
@@ -86,19 +73,18 @@ export function skillOf(row: VersionRow): InstalledSkill {
   const { id, version, publisher, name } = manifest;
   if (id !== row.id || version !== row.version || publisher !== row.publisher || name !== row.name)
     throw corrupt(row, 'its manifest is that of another');
-  const isOfReport = skill.report === null || isReportOf(skill.report, row);
-  if (!isOfReport) throw corrupt(row, 'its report is that of another');
+  if (skill.report !== null && !isReportOf(skill.report, row))
+    throw corrupt(row, 'its report is that of another');
   return skill;
 }
 
-function isReportOf(report: AuditReport, row: VersionRow): boolean {
-  return (
-    report.skill === row.id &&
-    report.version === row.version &&
-    report.artifact === row.artifact &&
-    report.verdict === row.verdict
-  );
+/** Whether a report is about the bytes of this row. */
+export function isReportOf(report: AuditReport, { id, version, artifact, verdict }: ReportedRow): boolean {
+  const isSame = report.skill === id && report.version === version && report.artifact === artifact;
+  return isSame && report.verdict === verdict;
 }
+
+type ReportedRow = Pick<VersionRow, 'id' | 'version' | 'artifact' | 'verdict'>;
 
 function factsOf(row: SummaryRow): InstalledFacts {
   return {
