@@ -1,4 +1,6 @@
 import type { Digest } from '../../core/digest.ts';
+import { anyText, list, literal, object, orNull, type Shaped, whole } from '../../core/json-shape.ts';
+import { choice, type Shape } from '../../core/shape.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import type { Advisory } from '../advisories.ts';
 import type { SkillPackage } from '../package/skill-package.ts';
@@ -77,33 +79,37 @@ export type AuditBench = {
 };
 
 /** A refusal prevents approval; a warning must be accepted by a person; a note is informational. */
-export type AuditSeverity = 'refusal' | 'warning' | 'note';
+const SEVERITY = choice(['refusal', 'warning', 'note']);
+export type AuditSeverity = Shaped<typeof SEVERITY>;
 
-export type AuditFinding = {
+const FINDING = object({
   /** Of the check that found it. */
-  readonly id: string;
-  readonly severity: AuditSeverity;
+  id: anyText,
+  severity: SEVERITY,
   /** A file of the package, with a line where there is one, or a part of the manifest. */
-  readonly where: string;
-  readonly sentence: string;
-  readonly remedy: string;
-};
+  where: anyText,
+  sentence: anyText,
+  remedy: anyText,
+});
+export type AuditFinding = Shaped<typeof FINDING>;
 
-export type AuditVerdict = 'passed' | 'failed';
+const CASES = object({ passed: whole, failed: whole, notRun: whole });
+export type CaseCounts = Shaped<typeof CASES>;
 
-/** How the test cases of the package ended; null where they were not run. */
-export type CaseCounts = { readonly passed: number; readonly failed: number; readonly notRun: number };
-
-export type AuditReport = {
-  readonly format: 1;
-  readonly skill: string;
-  readonly version: string;
-  readonly artifact: Digest;
-  readonly verdict: AuditVerdict;
-  readonly findings: readonly AuditFinding[];
+/** The form in which a report is kept. */
+export const REPORT = object({
+  format: literal(1),
+  skill: anyText,
+  version: anyText,
+  artifact: anyText as Shape<Digest>,
+  verdict: choice(['passed', 'failed']),
+  findings: list(FINDING),
   /** How many checks looked. */
-  readonly checks: number;
-  readonly cases: CaseCounts | null;
+  checks: whole,
+  /** How the test cases of the package ended; null: they were not run. */
+  cases: orNull(CASES),
   /** Of the palisade that audited. */
-  readonly palisade: string;
-};
+  palisade: anyText,
+});
+export type AuditReport = Shaped<typeof REPORT>;
+export type AuditVerdict = AuditReport['verdict'];

@@ -5,6 +5,7 @@
  * kinds.ts lists them, and nothing else knows them. The numbers and shapes that a run needs are in core/wasm.ts.
  */
 import { accept, type Result, reject, type ValuePath } from '../../core/result.ts';
+import type { Shape } from '../../core/shape.ts';
 import { type Misfit, misfitAt, type ShapeProblem } from '../../core/shape-problem.ts';
 import {
   type Asks,
@@ -13,7 +14,6 @@ import {
   isCapabilityName,
   type WasmGrants,
 } from '../../core/wasm.ts';
-import type { Shape } from '../index/shape.ts';
 import { type Checked, flagIn, textIn, textsIn } from '../manifest/checked.ts';
 import type { ManifestKey } from '../manifest/key-rows.ts';
 

@@ -1,11 +1,11 @@
+import { anyText, list, object } from '../../core/json-shape.ts';
 import { accept } from '../../core/result.ts';
-import type { ChannelGrant } from '../../core/wasm.ts';
-import { isFlag, isText, listOf, objectOf } from '../index/shape.ts';
+import { flag as flagShape } from '../../core/shape.ts';
 import { flagIn, tablesIn } from '../manifest/checked.ts';
 import { flag, MOST_ASKED, required } from '../manifest/key-rows.ts';
 import { type Capability, isSet, parseNameAndMode, report, textOf } from './capability.ts';
 
-const isChannel = objectOf<ChannelGrant>({ name: isText, publish: isFlag, receive: isFlag });
+const CHANNELS = list(object({ name: anyText, publish: flagShape, receive: flagShape }));
 const USES = ['publish', 'receive'] as const;
 const VERBS = { publish: 'publishes to', receive: 'receives from' } as const;
 
@@ -40,7 +40,7 @@ export const channels: Capability = {
       receive: isSet(channel, 'receive'),
     })),
   }),
-  shapes: { asks: { channels: listOf(isChannel) }, grants: { channels: listOf(isChannel) } },
+  shapes: { asks: { channels: CHANNELS }, grants: { channels: CHANNELS } },
 
   describe: (asks) =>
     asks.channels.flatMap((channel) =>

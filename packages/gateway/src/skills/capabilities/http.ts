@@ -1,11 +1,11 @@
 import { quote } from '../../core/hostile-text.ts';
+import { anyText, list, orNull } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
 import type { WasmGrants } from '../../core/wasm.ts';
 import { formatAddress } from '../../egress/address.ts';
 import { isInside, widthOf } from '../../egress/address-range.ts';
 import { DEFAULT_PORTS } from '../../egress/authority.ts';
 import { type HostPattern, parseRule, type Rule } from '../../egress/rule.ts';
-import { isText, listOf, orNull } from '../index/shape.ts';
 import { type Checked, textsIn } from '../manifest/checked.ts';
 import { flag, texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
@@ -33,7 +33,7 @@ export const http: Capability = {
   ],
   check: checkHosts,
   readAsks: (asks) => ({ http: listIn(asks, KEY) }),
-  shapes: { asks: { http: listOf(isText) }, grants: { http: listOf(orNull(isText)) } },
+  shapes: { asks: { http: list(anyText) }, grants: { http: list(orNull(anyText)) } },
 
   describe: (asks) =>
     asks.http.map((entry) => {

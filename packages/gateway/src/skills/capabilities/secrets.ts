@@ -1,7 +1,8 @@
 import { quote } from '../../core/hostile-text.ts';
+import { anyText, ifPresent, list, object } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
+import * as shape from '../../core/shape.ts';
 import type { AskedSecret, SecretGrant, SecretScope } from '../../core/wasm.ts';
-import { isFlag, isText, listOf, objectOf, oneOf } from '../index/shape.ts';
 import { type Checked, tablesIn, textIn, textsIn } from '../manifest/checked.ts';
 import { choice, MOST_ASKED, texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
@@ -18,7 +19,13 @@ import { isReachable, reportWild, rulesOf } from './http.ts';
 
 const MOST_SECRETS = 64;
 const SCOPES = ['global', 'tenant', 'principal', 'skill'] as const satisfies readonly SecretScope[];
-const isScope = oneOf(...SCOPES);
+const scope = shape.choice(SCOPES);
+const SECRET_GRANT = shape.table({
+  name: shape.required(anyText),
+  mayReveal: shape.required(shape.flag),
+  hosts: shape.required(list(anyText)),
+  scope: ifPresent(scope),
+}) as shape.Shape<SecretGrant>;
 
 /** One secret, to be put into headers of requests or, where granted, read. */
 export const secrets: Capability = {
@@ -66,18 +73,8 @@ export const secrets: Capability = {
   check: checkSecrets,
   readAsks: (asks) => ({ secrets: tablesIn(asks, 'secrets').flatMap(readSecrets) }),
   shapes: {
-    asks: {
-      secrets: listOf(
-        objectOf<AskedSecret>({ name: isText, scope: isScope, mayReveal: isFlag, hosts: listOf(isText) }),
-      ),
-    },
-    grants: {
-      secrets: listOf(
-        objectOf<SecretGrant>({ name: isText, mayReveal: isFlag, scope: isScope, hosts: listOf(isText) }, [
-          'scope',
-        ]),
-      ),
-    },
+    asks: { secrets: list(object({ name: anyText, scope, mayReveal: shape.flag, hosts: list(anyText) })) },
+    grants: { secrets: list(SECRET_GRANT) },
   },
 
   describe: (asks) => asks.secrets.flatMap(describeSecret),

@@ -1,14 +1,14 @@
 import { quote } from '../../core/hostile-text.ts';
+import { anyText, list, object } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import type { StorageGrant } from '../../core/wasm.ts';
-import { isText, listOf, objectOf } from '../index/shape.ts';
 import { type Checked, tableIn, textsIn } from '../manifest/checked.ts';
 import { texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
 import { type AskRow, type Capability, type CheckContext, listIn, report, WILD_HINT } from './capability.ts';
 
-const isPrefixes = objectOf<StorageGrant>({ read: listOf(isText), write: listOf(isText) });
+const PREFIXES = object({ read: list(anyText), write: list(anyText) });
 
 /** Keys below prefixes in the space of the tenant and the skill. */
 export const storage: Capability = {
@@ -38,7 +38,7 @@ export const storage: Capability = {
     const roots = tableIn(asks, 'filesystem');
     return { storage: { read: prefixesIn(roots, 'read_roots'), write: prefixesIn(roots, 'write_roots') } };
   },
-  shapes: { asks: { storage: isPrefixes }, grants: { storage: listOf(isPrefixes) } },
+  shapes: { asks: { storage: PREFIXES }, grants: { storage: list(PREFIXES) } },
 
   describe: (asks) => describePrefixes(asks.storage),
   withholdings: ({ storage: { read, write } }) => [

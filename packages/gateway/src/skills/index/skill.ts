@@ -1,12 +1,16 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { type Digest, digestValue } from '../../core/digest.ts';
-import type { AuditReport, AuditVerdict } from '../audit/check.ts';
+import { anyText, list } from '../../core/json-shape.ts';
+import type { Shape } from '../../core/shape.ts';
+import { type AuditReport, type AuditVerdict, REPORT } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
 import type { SkillState } from '../lifecycle.table.ts';
-import type { Manifest } from '../manifest/manifest.ts';
+import { MANIFEST, type Manifest } from '../manifest/manifest.ts';
 import type { SummaryRow, VersionRow } from '../tables.ts';
 import type { TrustOrigin } from '../trust.ts';
-import { isGrant, isManifest, isReport, isTexts, readKept } from './kept.ts';
+import { GRANT, readKept } from './kept.ts';
+
+const REVIEWERS = list(anyText);
 
 /** What both lists and single looks tell of an installed version. */
 type InstalledFacts = {
@@ -63,12 +67,12 @@ export function summaryOf(row: SummaryRow): SkillSummary {
 export function skillOf(row: VersionRow): InstalledSkill {
   // Boundary: a state, a manifest, a grant or a package that was exchanged by itself is not the one that was approved.
   if (rowDigest(row) !== row.digest) throw corrupt(row, 'its parts do not belong together');
-  const manifest = demand(row, 'manifest', readKept(row.manifest, isManifest));
+  const manifest = kept(row, 'manifest', row.manifest, MANIFEST);
   const skill = {
     ...factsOf(row),
     manifest,
-    grant: row.granted === null ? null : demand(row, 'grant', readKept(row.granted, isGrant)),
-    report: row.report === null ? null : demand(row, 'report', readKept(row.report, isReport)),
+    grant: row.granted === null ? null : kept(row, 'grant', row.granted, GRANT),
+    report: row.report === null ? null : kept(row, 'report', row.report, REPORT),
   };
   const { id, version, publisher, name } = manifest;
   if (id !== row.id || version !== row.version || publisher !== row.publisher || name !== row.name)
@@ -101,14 +105,15 @@ function factsOf(row: SummaryRow): InstalledFacts {
     installedBy: row.installed_by,
     changedAtMs: row.changed_at_ms,
     changedBy: row.changed_by,
-    approvedBy: demand(row, 'list of reviewers', readKept(row.approved_by, isTexts)),
+    approvedBy: kept(row, 'list of reviewers', row.approved_by, REVIEWERS),
     auditedAtMs: row.audited_at_ms,
   };
 }
 
-function demand<T>(row: SummaryRow, part: string, value: T | null): T {
-  if (value === null) throw corrupt(row, `its ${part} cannot be read`);
-  return value;
+function kept<T>(row: SummaryRow, part: string, text: string, shape: Shape<T>): T {
+  const read = readKept(text, shape);
+  if (read.ok) return read.value;
+  throw corrupt(row, `its ${part} cannot be read (${read.problem.subject}: ${read.problem.is})`);
 }
 
 function corrupt({ id, version }: SummaryRow, is: string): CodedError {
