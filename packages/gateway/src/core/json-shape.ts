@@ -1,5 +1,15 @@
 import { accept, type Problem, type Result, reject } from './result.ts';
-import { check, isTable, note, required, type Shape, type TableFields, table, textLike } from './shape.ts';
+import {
+  check,
+  type FilledTable,
+  isTable,
+  note,
+  required,
+  type Shape,
+  type TableFields,
+  table,
+  textLike,
+} from './shape.ts';
 import { describeValue, locate } from './shape-problem.ts';
 import { parseStrict, type StrictLimits } from './strict-json.ts';
 import { jsonPositions } from './text-position.ts';
@@ -52,6 +62,11 @@ export function object<S extends Readonly<Record<string, Shape<unknown>>>>(
   return table(Object.fromEntries(fields) as TableFields) as ReturnType<typeof object<S>>;
 }
 
+/** An object of a format that has more keys than these. */
+export function looseObject<F extends TableFields>(fields: F): Shape<FilledTable<F>> {
+  return table(fields, { others: 'ignored' });
+}
+
 /** A key whose value can be missing; it stays missing then. */
 export function ifPresent<T>(shape: Shape<T>) {
   return { shape, example: null, fill: () => undefined };
@@ -71,10 +86,4 @@ export function readJson<T>(
   // Boundary: finding a position takes a walk over the text, and a hostile one has thousands of problems.
   const [first] = locate(checked.problem.slice(0, 1), jsonPositions(text));
   return reject(first ?? { subject: 'the file', is: 'it is empty', expected: 'a document' });
-}
-
-/** The problem with its line, as a sentence without a full stop. */
-export function documentProblem({ subject, is, expected, position }: Problem): string {
-  const at = position === undefined ? '' : ` at line ${position.line}, column ${position.column}`;
-  return `Cannot read ${subject}${at}: ${is}, expected ${expected}`;
 }
