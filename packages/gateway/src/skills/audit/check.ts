@@ -47,6 +47,17 @@ export type AuditCheck = {
   readonly look: (subject: AuditSubject) => Iterable<Sighting>;
 };
 
+type Weighed = { readonly id: string; readonly severity: AuditSeverity };
+
+/** Makes the rows of a table of checks, by their severity. */
+export function severities<Row extends Weighed>() {
+  const rowsOf = (severity: AuditSeverity) => (id: Row['id'], row: Omit<Row, keyof Weighed>) =>
+    ({ id, severity, ...row }) as Row;
+  return { refusal: rowsOf('refusal'), warning: rowsOf('warning'), note: rowsOf('note') };
+}
+
+export const { refusal, warning, note } = severities<AuditCheck>();
+
 /** What an audit needs and the audit does not know: the ABI, the world of components, schemas, trust and advisories. */
 export type AuditBench = {
   readonly abi: {

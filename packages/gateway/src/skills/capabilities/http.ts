@@ -6,10 +6,10 @@ import { formatAddress } from '../../egress/address.ts';
 import { isInside, widthOf } from '../../egress/address-range.ts';
 import { DEFAULT_PORTS } from '../../egress/authority.ts';
 import { type HostPattern, parseRule, type Rule } from '../../egress/rule.ts';
-import { type Checked, textsIn } from '../manifest/checked.ts';
+import { type Checked, listIn, textsIn } from '../manifest/checked.ts';
 import { flag, texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
-import { type Capability, type CheckContext, listIn, report, WILD_HINT } from './capability.ts';
+import { type Capability, type CheckContext, report, WILD_HINT } from './capability.ts';
 
 const KEY = 'http_egress_allowlist';
 
@@ -49,7 +49,6 @@ export const http: Capability = {
     const cover = entry === undefined ? null : coveringEntry(entry, left.http);
     return cover === null ? null : `http=${cover}`;
   },
-  withholdAll: (grants) => ({ http: grants.http.map(() => null) }),
   openOnly: (grants) => ({ http: grants.http.filter((entry) => entry !== null) }),
   terms: (grants) => grants.http.flatMap((entry) => (entry === null ? [] : [`http=${entry}`])),
 

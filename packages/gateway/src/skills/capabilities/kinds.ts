@@ -85,10 +85,6 @@ export function withhold(grants: WasmGrants, word: string): WasmGrants {
   return changed(grants, (each) => each.withhold?.(grants, word));
 }
 
-export function withholdAll(grants: WasmGrants): WasmGrants {
-  return changed(grants, (each) => each.withholdAll?.(grants));
-}
-
 /** What is left that still allows what the option should remove, as it is spelled; null: nothing does. */
 export function coveringGrant(word: string, left: WasmGrants, asks: Asks): string | null {
   return (

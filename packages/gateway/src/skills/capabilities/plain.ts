@@ -2,8 +2,9 @@
 import { anyText, list, orNull, record } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
 import { flag as flagShape } from '../../core/shape.ts';
+import { isSet, listIn } from '../manifest/checked.ts';
 import { flag, texts } from '../manifest/key-rows.ts';
-import { type Capability, isSet, listIn } from './capability.ts';
+import type { Capability } from './capability.ts';
 
 const CONFIG_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CONFIG_KEY_SHAPE = 'up to 64 letters, digits and . _ - that begin with a letter or digit';

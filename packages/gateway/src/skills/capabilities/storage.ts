@@ -3,10 +3,10 @@ import { anyText, list, object } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import type { StorageGrant } from '../../core/wasm.ts';
-import { type Checked, tableIn, textsIn } from '../manifest/checked.ts';
-import { texts } from '../manifest/key-rows.ts';
+import { type Checked, listIn, tableIn, textsIn } from '../manifest/checked.ts';
+import { table, texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
-import { type AskRow, type Capability, type CheckContext, listIn, report, WILD_HINT } from './capability.ts';
+import { type AskRow, type Capability, type CheckContext, report, WILD_HINT } from './capability.ts';
 
 const PREFIXES = object({ read: list(anyText), write: list(anyText) });
 
@@ -16,12 +16,7 @@ export const storage: Capability = {
   isReaching: true,
   manifestKey: 'filesystem',
   keys: [
-    {
-      key: 'capabilities.filesystem',
-      type: 'table',
-      isFilled: true,
-      sentence: 'The storage of the skill, by prefixes of keys.',
-    },
+    table('capabilities.filesystem', 'The storage of the skill, by prefixes of keys.'),
     texts('capabilities.filesystem.read_roots', 'storage-root', ['notes/'], 'What it reads.'),
     texts(
       'capabilities.filesystem.write_roots',
@@ -62,7 +57,6 @@ export const storage: Capability = {
     const cover = stillIn('read') ?? stillIn('write');
     return cover === null ? null : `storage=${cover}`;
   },
-  withholdAll: (grants) => ({ storage: grants.storage.map(() => ({ read: [], write: [] })) }),
   openOnly: (grants) => ({
     storage: grants.storage.filter(({ read, write }) => read.length > 0 || write.length > 0),
   }),

@@ -3,7 +3,16 @@ import { parseRule, type Rule } from '../../../egress/rule.ts';
 import { specialRange } from '../../../egress/special.ts';
 import type { Manifest, ManifestTool } from '../../manifest/manifest.ts';
 import { compareVersions, parseVersion } from '../../semver.ts';
-import { type AuditCheck, ifAny, type Remarks, type Sighting, sightingsAt } from '../check.ts';
+import {
+  type AuditCheck,
+  ifAny,
+  note,
+  type Remarks,
+  refusal,
+  type Sighting,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import type { ModuleSubject } from '../module/module-subject.ts';
 import { count, list, shorten } from '../module/words.ts';
 
@@ -19,9 +28,7 @@ const REACHING: readonly (string | null)[] = ['http', 'secret', 'channel'];
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home|intranet|corp)$/;
 
 export const MANIFEST_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'manifest/incompatible',
-    severity: 'refusal',
+  refusal('manifest/incompatible', {
     sentence: 'A skill that requires a newer version of palisade.',
     remedy: 'Update palisade, or install an older version of the skill.',
     look: ({ pkg: { manifest }, bench: { palisade } }) => {
@@ -31,19 +38,15 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
       const what = `It requires palisade ${least} or newer, but this is ${palisade}.`;
       return [{ where: 'skill.toml compat.palisade_min', what }];
     },
-  },
-  {
-    id: 'manifest/wildcard-host',
-    severity: 'warning',
+  }),
+  warning('manifest/wildcard-host', {
     sentence: 'An allow-list entry that covers more than one host.',
     look: eachRule(({ place }) => {
       const isRange = place.kind === 'range' && place.range.first !== place.range.last;
       return place.kind === 'below' || isRange ? 'covers hosts that it does not name' : null;
     }),
-  },
-  {
-    id: 'manifest/inside-host',
-    severity: 'warning',
+  }),
+  warning('manifest/inside-host', {
     sentence: 'An allow-list entry for this machine, its local network or a metadata service.',
     look: eachRule((rule) => {
       const { place } = rule;
@@ -51,38 +54,30 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
       const special = place.kind === 'below' ? null : specialRangeOf(rule);
       return special === null ? null : `is ${special.sentence}`;
     }),
-  },
-  {
-    id: 'manifest/bare-address',
-    severity: 'warning',
+  }),
+  warning('manifest/bare-address', {
     sentence: 'An allow-list entry that is a public IP address instead of a name.',
     look: eachRule((rule) =>
       rule.place.kind === 'range' && specialRangeOf(rule) === null
         ? 'is a bare IP address, which does not tell who owns it'
         : null,
     ),
-  },
-  {
-    id: 'manifest/clear-text',
-    severity: 'note',
+  }),
+  note('manifest/clear-text', {
     sentence: 'An allow-list entry that permits unencrypted requests.',
     look: eachRule(({ ports, scheme }) => {
       const isPlain = scheme === 'http' || (scheme === null && ports?.includes(80) === true);
       return isPlain ? 'allows plain HTTP' : null;
     }),
-  },
-  {
-    id: 'manifest/many-hosts',
-    severity: 'warning',
+  }),
+  warning('manifest/many-hosts', {
     sentence: 'An allow-list that is too long to review.',
     remedy: 'Withhold the entries that it does not need.',
     look: at(ALLOW_LIST, ({ asks: { http } }) =>
       http.length > MANY_HOSTS ? `It has ${http.length} entries.` : null,
     ),
-  },
-  {
-    id: 'manifest/unused-opt-in',
-    severity: 'note',
+  }),
+  note('manifest/unused-opt-in', {
     sentence: 'A wildcard permission that is not used.',
     remedy: 'Review the allow-list again when the skill is updated.',
     look: at('capabilities.allow_wildcards', ({ asks }) => {
@@ -91,19 +86,15 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
         ? 'It sets allow_wildcards and uses none: the next version could add one unnoticed.'
         : null;
     }),
-  },
-  {
-    id: 'manifest/whole-storage',
-    severity: 'warning',
+  }),
+  warning('manifest/whole-storage', {
     sentence: 'Access to the whole storage of the skill instead of a prefix.',
     remedy: WITHHOLD,
     look: at('capabilities.filesystem', ({ asks }) =>
       wholeRoots(asks).map((use) => `It asks to ${use} every key.`),
     ),
-  },
-  {
-    id: 'manifest/many-secrets',
-    severity: 'warning',
+  }),
+  warning('manifest/many-secrets', {
     sentence: `More than ${MANY_SECRETS} secrets, or all of them.`,
     remedy: WITHHOLD,
     look: at(SECRETS, ({ asks }) => {
@@ -111,10 +102,8 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
       if (names.length <= MANY_SECRETS && !names.some((name) => name.includes('*'))) return null;
       return `It asks for ${count(names.length, 'secret')}: ${list(names.map(shorten))}.`;
     }),
-  },
-  {
-    id: 'manifest/reveal',
-    severity: 'warning',
+  }),
+  warning('manifest/reveal', {
     sentence: 'A secret that the skill can read, not only send.',
     look: at(SECRETS, ({ asks }) =>
       asks.secrets
@@ -124,10 +113,8 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
           remedy: `Withhold it with reveal=${shorten(name)}; a secret that is only sent never leaves the gateway.`,
         })),
     ),
-  },
-  {
-    id: 'manifest/wide-secret',
-    severity: 'warning',
+  }),
+  warning('manifest/wide-secret', {
     sentence: 'A secret that may be sent to hosts that are not named one by one.',
     remedy: WITHHOLD,
     look: at(SECRETS, ({ asks }) =>
@@ -137,10 +124,8 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
           ({ name }) => `The secret "${shorten(name)}" may be sent to hosts that are not named one by one.`,
         ),
     ),
-  },
-  {
-    id: 'manifest/shared-secret',
-    severity: 'note',
+  }),
+  note('manifest/shared-secret', {
     sentence: 'A secret of the global scope, which all tenants share.',
     remedy: 'Give the skill a secret of its own where possible.',
     look: at(SECRETS, ({ asks }) =>
@@ -149,40 +134,32 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
         (shared) => `It asks for ${list(shared)} of the global scope, which all tenants share.`,
       ),
     ),
-  },
-  {
-    id: 'manifest/low-risk',
-    severity: 'warning',
+  }),
+  warning('manifest/low-risk', {
     sentence: 'A module that uses hosts, secrets or channels while all of its tools declare a low risk.',
     remedy: 'Have the author declare medium or high, or require approval of its calls with a policy.',
     look: eachContradiction('declare a low risk', {
       denies: ({ risk }) => risk === 'low',
       isUse: ({ need }) => REACHING.includes(need),
     }),
-  },
-  {
-    id: 'manifest/read-only-writes',
-    severity: 'warning',
+  }),
+  warning('manifest/read-only-writes', {
     sentence: 'A module that can write while all of its tools are annotated as read-only.',
     remedy: 'Withhold storage:write or the channel, or have the author remove the annotation.',
     look: eachContradiction('are annotated as read-only', {
       denies: ({ annotations }) => annotations.readOnly,
       isUse: ({ name, need }) => need !== null && WRITES.test(name),
     }),
-  },
-  {
-    id: 'manifest/closed-world',
-    severity: 'warning',
+  }),
+  warning('manifest/closed-world', {
     sentence: 'A module that makes requests while all of its tools are annotated as closed-world.',
     remedy: 'Have the author correct the annotation; models choose tools by it.',
     look: eachContradiction('are annotated as closed-world', {
       denies: ({ annotations }) => !annotations.openWorld,
       isUse: ({ need }) => need === 'http',
     }),
-  },
-  {
-    id: 'manifest/empty-description',
-    severity: 'warning',
+  }),
+  warning('manifest/empty-description', {
     sentence: 'A description that adds nothing to the name.',
     remedy: 'Have the author describe in a sentence what it does.',
     look: ({ pkg: { manifest } }) =>
@@ -194,17 +171,13 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
         const isEmpty = isSame || description.trim().length < SHORT_DESCRIPTION;
         return isEmpty ? [{ where, what: 'It does not say what the tool does.' }] : [];
       }),
-  },
-  {
-    id: 'manifest/same-words',
-    severity: 'warning',
+  }),
+  warning('manifest/same-words', {
     sentence: 'Two tools with the same name or description, which a model cannot tell apart.',
     remedy: 'Have the author make them distinguishable.',
     look: ({ pkg: { manifest } }) => [...twins(manifest, 'name'), ...twins(manifest, 'description')],
-  },
-  {
-    id: 'manifest/large-quota',
-    severity: 'note',
+  }),
+  note('manifest/large-quota', {
     sentence: 'A quota above the default limits of a call.',
     remedy: 'Approve it with lower limits if that is too much.',
     look: at('capabilities.quotas', ({ quotas }) =>
@@ -212,7 +185,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
         .filter((term) => (quotas[term] ?? 0) > DEFAULT_LIMITS[term])
         .map((term) => `It asks for ${quotas[term]} (${term}); the default is ${DEFAULT_LIMITS[term]}.`),
     ),
-  },
+  }),
 ];
 
 function at(key: string, look: (manifest: Manifest) => Remarks): AuditCheck['look'] {

@@ -1,5 +1,14 @@
 import { DEFAULT_LIMITS } from '../../../core/limits.ts';
-import { type AuditCheck, type AuditSubject, ifAny, type Remarks, sightingsAt } from '../check.ts';
+import {
+  type AuditCheck,
+  type AuditSubject,
+  ifAny,
+  note,
+  type Remarks,
+  refusal,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import { denseBytes, isDense, programAt, programIn } from '../files.table.ts';
 import { KNOWN_SECTIONS } from '../module/checks.table.ts';
 import { type Looked, PAGE_BYTES, remedyOf } from '../module/look.ts';
@@ -27,18 +36,14 @@ const COMPONENT_SECTIONS = /^(?:component-name|component-type(?::.*)?|package-do
 const HARMLESS: ReadonlySet<string> = new Set(['log', 'clock', 'random', 'config']);
 
 export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'module/unreadable',
-    severity: 'refusal',
+  refusal('module/unreadable', {
     sentence:
       'A module that is malformed, exceeds a limit, uses a disabled feature, or is a component of another world.',
     look: eachModule(({ fault }) =>
       fault === null ? null : { what: `It would be refused. ${fault.message}`, remedy: remedyOf(fault) },
     ),
-  },
-  {
-    id: 'module/foreign-import',
-    severity: 'refusal',
+  }),
+  refusal('module/foreign-import', {
     sentence: 'An import that is not a function of the ABI, or whose type differs from the ABI.',
     remedy: READ_ABI,
     look: eachModule(({ imports }) =>
@@ -46,10 +51,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
         .filter(({ misfit }) => misfit !== null)
         .map((each) => `It imports ${importName(each)} ${shorten(each.misfit ?? '')}.`),
     ),
-  },
-  {
-    id: 'module/undeclared-import',
-    severity: 'refusal',
+  }),
+  refusal('module/undeclared-import', {
     sentence: 'An import that needs a capability that the manifest does not ask for.',
     look: eachModule(({ imports }, { pkg: { manifest } }) => {
       const declared = declaredNeeds(manifest.asks);
@@ -61,10 +64,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
         return [{ what, remedy }];
       });
     }),
-  },
-  {
-    id: 'manifest/excess-capability',
-    severity: 'warning',
+  }),
+  warning('manifest/excess-capability', {
     sentence: 'A capability that is asked for but that no module imports.',
     look: ({ pkg: { manifest }, modules }) =>
       unusedNeeds(manifest.asks, modules).map((need) => ({
@@ -74,10 +75,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
           ? 'It is harmless; have the author remove it from the manifest.'
           : 'Withhold it when you approve, or have the author remove it from the manifest.',
       })),
-  },
-  {
-    id: 'module/missing-entrypoint',
-    severity: 'refusal',
+  }),
+  refusal('module/missing-entrypoint', {
     sentence: `A tool whose export is missing or is not a function of type ${TOOL_TYPE}.`,
     remedy: READ_ABI,
     look: eachCore(({ tools, exports }) =>
@@ -90,10 +89,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
         ];
       }),
     ),
-  },
-  {
-    id: 'module/no-place-for-input',
-    severity: 'refusal',
+  }),
+  refusal('module/no-place-for-input', {
     sentence: 'A module that does not export a memory or the allocator function of the ABI.',
     remedy: READ_ABI,
     look: eachCore(({ exports }, { bench: { abi } }) => {
@@ -104,10 +101,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
         ...(hasMemory ? [] : ['It does not export a memory as "memory".']),
       ];
     }),
-  },
-  {
-    id: 'module/undeclared-entrypoint',
-    severity: 'refusal',
+  }),
+  refusal('module/undeclared-entrypoint', {
     sentence: `An exported function of type ${TOOL_TYPE} that the manifest does not declare as a tool.`,
     remedy: 'Have the author declare it as a tool, or stop exporting it.',
     look: eachCore(({ others }) =>
@@ -117,10 +112,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
           `It exports ${list(names)}, which could be called as a tool but is not declared in the manifest.`,
       ),
     ),
-  },
-  {
-    id: 'module/extra-export',
-    severity: 'note',
+  }),
+  note('module/extra-export', {
     sentence: 'An export that neither the ABI nor a known compiler uses.',
     remedy: 'Nothing has to be done; the author could remove it.',
     look: eachCore(({ others }, { bench: { abi } }) => {
@@ -128,10 +121,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
       const extra = others.filter((each) => !isUsed(each.name) && !isTool(each));
       return ifAny(extra.map(nameOf), (names) => `It exports ${list(names)}, which nothing calls.`);
     }),
-  },
-  {
-    id: 'module/memory-quota',
-    severity: 'refusal',
+  }),
+  refusal('module/memory-quota', {
     sentence: 'A module whose initial memory exceeds the quota of the skill.',
     remedy: 'Have the author raise capabilities.quotas.memory_bytes, or build it smaller.',
     look: eachModule(({ looked }, { pkg: { manifest } }) => {
@@ -140,10 +131,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
       if (needed <= most) return null;
       return `Its initial memory is ${needed} bytes, but the quota is ${most}: no call could start.`;
     }),
-  },
-  {
-    id: 'module/payload',
-    severity: 'warning',
+  }),
+  warning('module/payload', {
     sentence: 'A module with a large share of compressed or encrypted data.',
     remedy: 'Ask the author what it contains, and accept it only with a good answer.',
     look: eachModule(({ looked, bytes }) => {
@@ -152,20 +141,16 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
       if (dense === 0 || dense < bytes.length * PAYLOAD_PART) return null;
       return `${dense} of its ${bytes.length} bytes are data that looks compressed or encrypted.`;
     }),
-  },
-  {
-    id: 'module/embedded-program',
-    severity: 'warning',
+  }),
+  warning('module/embedded-program', {
     sentence: 'A program or an archive inside a module.',
     remedy: 'Ask the author what it is for; a module cannot run it, but can pass it on.',
     look: eachModule(({ bytes }) => {
       const found = programIn(bytes);
       return found === null ? null : `At byte ${found.at} there is what looks like ${found.name}.`;
     }),
-  },
-  {
-    id: 'module/custom-payload',
-    severity: 'refusal',
+  }),
+  refusal('module/custom-payload', {
     sentence:
       'A custom section with a payload: a program, high-entropy data, or more than tools write there.',
     remedy: 'Have the author strip it; the engine never reads it.',
@@ -183,10 +168,8 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
       const isTooMuch = all > ALL_DESCRIBING_BYTES;
       return isTooMuch ? [...loads, `Its small custom sections have ${all} bytes in all.`] : loads;
     }),
-  },
-  {
-    id: 'module/custom-section',
-    severity: 'warning',
+  }),
+  warning('module/custom-section', {
     sentence: 'A small custom section that no known tool writes.',
     remedy: 'Ask what they are for, or have the author strip them.',
     look: eachModule(({ sections, isComponent }) =>
@@ -196,7 +179,7 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
           `It has ${count(unknown.length, 'custom section')} of other tools: ${list(unknown.map(nameOf))}.`,
       ),
     ),
-  },
+  }),
   ...SHARED_MODULE_CHECKS,
 ];
 

@@ -1,7 +1,15 @@
 import { sentenceOf } from '../../../core/result.ts';
 import { CASES_FOLDER, PACKAGE_FILES } from '../../package/skill-package.ts';
 import { parseCases } from '../cases.ts';
-import { type AuditCheck, type AuditSubject, type Remarks, sightingsAt } from '../check.ts';
+import {
+  type AuditCheck,
+  type AuditSubject,
+  note,
+  type Remarks,
+  refusal,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import { isScript, markOf } from '../files.table.ts';
 import { count } from '../module/words.ts';
 import { isText } from '../prose/material.ts';
@@ -9,29 +17,23 @@ import { isText } from '../prose/material.ts';
 const TAKE_OUT = 'Have the author remove it from the package; a skill does not need it.';
 
 export const PACKAGE_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'trust/unsigned',
-    severity: 'refusal',
+  refusal('trust/unsigned', {
     sentence: 'An unsigned package.',
     remedy: 'Have the publisher sign it.',
     look: ({ bench: { trust } }) =>
       trust.ok || trust.code !== 'skill/unsigned'
         ? []
         : [{ where: 'the package', what: asSentence(trust.why) }],
-  },
-  {
-    id: 'trust/untrusted',
-    severity: 'refusal',
+  }),
+  refusal('trust/untrusted', {
     sentence: 'A signature by a key that is not, or no longer, trusted for the publisher.',
     remedy: 'Confirm the key with the publisher, then add it with `palisade trust add`.',
     look: ({ bench: { trust } }) =>
       trust.ok || trust.code !== 'skill/untrusted'
         ? []
         : [{ where: PACKAGE_FILES.key, what: asSentence(trust.why) }],
-  },
-  {
-    id: 'trust/first-use',
-    severity: 'note',
+  }),
+  note('trust/first-use', {
     sentence: 'A key that is trusted because it was the first of its publisher.',
     remedy: 'Compare the key with the one that the publisher announces elsewhere.',
     look: ({ bench: { trust } }) => {
@@ -39,10 +41,8 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
         'No one confirmed that this key belongs to the publisher; it is trusted because it was the first one seen.';
       return trust.ok && trust.how === 'first-use' ? [{ where: PACKAGE_FILES.key, what }] : [];
     },
-  },
-  {
-    id: 'package/stray-module',
-    severity: 'refusal',
+  }),
+  refusal('package/stray-module', {
     sentence: 'A module that no tool of the manifest names.',
     remedy: TAKE_OUT,
     look: eachFile((path, _, { pkg: { manifest } }) =>
@@ -50,24 +50,18 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
         ? 'No tool names it: it is code that no one is asked to approve.'
         : null,
     ),
-  },
-  {
-    id: 'package/program',
-    severity: 'refusal',
+  }),
+  refusal('package/program', {
     sentence: 'A native program, or a program of another virtual machine.',
     remedy: TAKE_OUT,
     look: eachMarked('program'),
-  },
-  {
-    id: 'package/archive',
-    severity: 'refusal',
+  }),
+  refusal('package/archive', {
     sentence: 'An archive inside the package, whose contents are not audited.',
     remedy: TAKE_OUT,
     look: eachMarked('archive'),
-  },
-  {
-    id: 'package/script',
-    severity: 'warning',
+  }),
+  warning('package/script', {
     sentence: 'A script, by its first line or its name.',
     remedy: TAKE_OUT,
     look: eachFile((path, bytes) =>
@@ -75,26 +69,20 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
         ? 'An operating system runs such a file when it is opened; no call of the skill does.'
         : null,
     ),
-  },
-  {
-    id: 'package/unknown-file',
-    severity: 'warning',
+  }),
+  warning('package/unknown-file', {
     sentence: 'A file that is neither text, nor a module, nor of another known type.',
     remedy: TAKE_OUT,
     look: eachBinary((bytes) =>
       markOf(bytes) === null ? `It has ${bytes.length} bytes of an unknown type that are not text.` : null,
     ),
-  },
-  {
-    id: 'package/picture',
-    severity: 'note',
+  }),
+  note('package/picture', {
     sentence: 'An image; data appended to it or hidden in its pixels was not examined.',
     remedy: TAKE_OUT,
     look: eachMarked('picture'),
-  },
-  {
-    id: 'package/cases',
-    severity: 'refusal',
+  }),
+  refusal('package/cases', {
     sentence: 'Test cases that cannot be read.',
     remedy: 'Have the author run `palisade skill test`.',
     look: ({ pkg: { entries, manifest } }) => {
@@ -104,10 +92,8 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
       const where = position === undefined ? file : `${file}:${position.line}`;
       return [{ where, what: `${sentenceOf(cases.problem)}.` }];
     },
-  },
-  {
-    id: 'package/no-cases',
-    severity: 'note',
+  }),
+  note('package/no-cases', {
     sentence: 'A package without test cases that an audit can run.',
     remedy: 'Try its tools before relying on them.',
     look: ({ pkg: { entries, manifest } }) => {
@@ -119,7 +105,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
           : `It has ${count(read.value.length, 'test case')}, but each needs a capability and an audit grants none`;
       return [{ where: CASES_FOLDER, what: `${is}, so nothing shows that it does what it says.` }];
     },
-  },
+  }),
 ];
 
 function eachFile(

@@ -1,4 +1,4 @@
-import type { AuditCheck, Sighting } from '../check.ts';
+import { type AuditCheck, type Sighting, warning } from '../check.ts';
 import { count } from '../module/words.ts';
 import { lineAt } from '../prose/fold.ts';
 import {
@@ -33,28 +33,22 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
   ),
   hiddenCheck('invisible', 'An invisible character, which a model still reads.'),
   hiddenCheck('control', 'A control character in a text.'),
-  {
-    id: 'prose/hidden-in-file',
-    severity: 'warning',
+  warning('prose/hidden-in-file', {
     sentence: 'Such a character in a file that only programs and authors read, such as source code.',
     remedy: 'View the file with a tool that shows such characters; the author can write them as escapes.',
     look: eachText(['file'], ({ hidden }) =>
       hidden.map(({ at, name, kind }) => ({ at, what: `It has the ${kind} character ${name}.` })),
     ),
-  },
-  {
-    id: 'prose/mixed-scripts',
-    severity: 'warning',
+  }),
+  warning('prose/mixed-scripts', {
     sentence: 'A word or name that mixes scripts, so that it looks like another one.',
     remedy: 'Find out which name is meant, and have the author write it in one script.',
     look: eachText(PROSE, ({ kind, text }) => {
       const at = kind === 'name' && isMixedName(text) ? 0 : findMixedWord(text);
       return ifFound(at, 'A word mixes letters of several scripts that look alike.');
     }),
-  },
-  {
-    id: 'prose/unread',
-    severity: 'warning',
+  }),
+  warning('prose/unread', {
     sentence: 'More text than the audit examines.',
     remedy: 'Have the author remove what the skill does not need.',
     look: ({ texts }) =>
@@ -62,10 +56,8 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
         texts.filter(({ kind }) => kind === 'unread'),
         (unread) => `It has more text than the audit examines: ${unread} beginning with this one.`,
       ),
-  },
-  {
-    id: 'prose/other-script',
-    severity: 'warning',
+  }),
+  warning('prose/other-script', {
     sentence: 'Text in a script that is not searched for phrases.',
     remedy: 'Have it read by someone who knows the language.',
     look: ({ texts }) =>
@@ -74,7 +66,7 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
         (found, has) =>
           `${found} beginning with this one ${has} words in a script that is searched only for hidden characters and links.`,
       ),
-  },
+  }),
   phraseCheck('overrides-instructions', 'Text that tells a model to ignore its instructions.'),
   phraseCheck('hides-from-user', 'Text that tells a model to hide something from its user.'),
   phraseCheck('speaks-as-system', 'Text that imitates a system prompt or the markup of a conversation.'),
@@ -89,9 +81,7 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
     DO_NOT_TYPE,
   ),
   phraseCheck('hidden-text', 'Styling that hides text from a reader but not from a model.'),
-  {
-    id: 'prose/urgency',
-    severity: 'warning',
+  warning('prose/urgency', {
     sentence: 'Repeated words that put the reader under pressure.',
     remedy: 'Take your time; pressure is a warning sign.',
     look: eachText(['listed', 'skill', 'page'], ({ phrases }) => {
@@ -102,19 +92,15 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
       const what = `It puts the reader under pressure: ${count(places.length, 'word')} such as "urgent" or "immediately".`;
       return ifFound(places[first] ?? -1, what, 'folded');
     }),
-  },
-  {
-    id: 'prose/spelled-out',
-    severity: 'warning',
+  }),
+  warning('prose/spelled-out', {
     sentence: 'Words that are spelled out letter by letter, so that searches miss them.',
     remedy: READ_IT,
     look: eachText(PROSE, ({ folded }) =>
       ifFound(folded.search(SPELLED_OUT), 'It spells words out letter by letter.', 'folded'),
     ),
-  },
-  {
-    id: 'prose/asks-for-tools',
-    severity: 'warning',
+  }),
+  warning('prose/asks-for-tools', {
     sentence:
       'Front matter that asks agents to allow other tools, such as a shell, while the skill is in use.',
     remedy: 'Remove the line wherever an agent reads SKILL.md; the skill does not need it.',
@@ -126,45 +112,37 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
         'Its front matter asks agents to allow tools that are not part of this skill.',
       );
     }),
-  },
-  {
-    id: 'prose/hidden-comment',
-    severity: 'warning',
+  }),
+  warning('prose/hidden-comment', {
     sentence: 'A comment with sentences in it, which a reader does not see.',
     remedy: READ_IT,
     look: eachText(PROSE, ({ text }) =>
       ifFound(findComment(text), 'It has a comment that is not displayed but that a model reads.'),
     ),
-  },
-  {
-    id: 'prose/doubtful-link',
-    severity: 'warning',
+  }),
+  warning('prose/doubtful-link', {
     sentence:
       'A link to a bare IP address, to a public hosting site, or to another destination than its text says.',
     remedy: 'Do not follow it; have the author link to the real site.',
     look: eachText(PROSE, ({ folded }) =>
       findDoubtfulLinks(folded).map(({ at, what }) => ({ at, of: 'folded', what: `A link ${what}.` })),
     ),
-  },
-  {
-    id: 'prose/active-link',
-    severity: 'warning',
+  }),
+  warning('prose/active-link', {
     sentence: 'A link that is itself a program or document (`data:`, `javascript:`).',
     remedy: DO_NOT_TYPE,
     look: eachText(PROSE, ({ folded }) =>
       ifFound(findActiveLink(folded), 'It has a link that contains its own content.', 'folded'),
     ),
-  },
-  {
-    id: 'prose/encoded-run',
-    severity: 'warning',
+  }),
+  warning('prose/encoded-run', {
     sentence: 'A long base64 or hexadecimal string in a text.',
     remedy: 'Decode it and inspect it; have the author move the data into a module or remove it.',
     look: eachText([...PROSE, 'file'], ({ text }) => {
       const { at, chars } = findEncoded(Buffer.from(text)) ?? { at: -1, chars: 0 };
       return ifFound(at, `It has ${chars} or more characters that are base64 or hexadecimal.`);
     }),
-  },
+  }),
 ];
 
 /** A place in a text, or in its folded form. */

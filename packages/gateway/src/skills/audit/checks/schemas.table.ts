@@ -1,7 +1,15 @@
 import type { Json } from '../../../core/json.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
 import { AUDIT_LIMITS } from '../../limits.ts';
-import { type AuditCheck, type AuditSubject, type Remarks, sightingsAt } from '../check.ts';
+import {
+  type AuditCheck,
+  type AuditSubject,
+  note,
+  type Remarks,
+  refusal,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import { shorten } from '../module/words.ts';
 import { costOf, endOfClass } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
@@ -17,9 +25,7 @@ const OUTPUT: readonly Which[] = ['output_schema'];
 const CLOSE_IT = 'Have the author set "additionalProperties": false.';
 
 export const SCHEMA_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'schema/invalid',
-    severity: 'refusal',
+  refusal('schema/invalid', {
     sentence: 'An invalid schema.',
     remedy: 'Have the author run `palisade skill check`.',
     look: eachSchema((schema, { costs, subject }) => {
@@ -28,10 +34,8 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
       const problem = subject.bench.schemaProblem(schema);
       return problem === null ? null : `It is invalid: ${problem}`;
     }),
-  },
-  {
-    id: 'schema/too-costly',
-    severity: 'refusal',
+  }),
+  refusal('schema/too-costly', {
     sentence:
       'A schema that is too expensive to compile: too many parts once references are expanded, or unbounded work.',
     remedy: 'Have the author simplify it.',
@@ -39,10 +43,8 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
       const problem = costs.problemOf(schema);
       return problem === null ? null : `It is too expensive to compile: ${problem}.`;
     }),
-  },
-  {
-    id: 'schema/refused-keyword',
-    severity: 'refusal',
+  }),
+  refusal('schema/refused-keyword', {
     sentence: 'A keyword that registers a schema globally or changes how it is evaluated (`$id`, `$async`).',
     remedy: 'Have the author remove it and use only `#/$defs/` references.',
     look: eachSchema((schema) => {
@@ -50,10 +52,8 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
       if (found === null) return null;
       return `It has the keyword "${found}", which changes how it or another schema is evaluated.`;
     }),
-  },
-  {
-    id: 'schema/remote-reference',
-    severity: 'refusal',
+  }),
+  refusal('schema/remote-reference', {
     sentence: 'A reference to a schema outside the package.',
     remedy: 'Have the author inline it; references are never fetched.',
     look: eachPart([...INPUT, ...OUTPUT], ({ schema: { $ref, $dynamicRef } }) =>
@@ -61,33 +61,25 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
         ? 'It refers to an external schema.'
         : null,
     ),
-  },
-  {
-    id: 'schema/not-an-object',
-    severity: 'warning',
+  }),
+  warning('schema/not-an-object', {
     sentence: 'An input that is not an object, which some clients cannot send.',
     remedy: 'Have the author wrap the input in an object.',
     look: eachSchema(({ type }, { which }) =>
       which === 'input_schema' && type !== 'object' ? 'Its type is not "object".' : null,
     ),
-  },
-  {
-    id: 'schema/open-input',
-    severity: 'warning',
+  }),
+  warning('schema/open-input', {
     sentence: 'An input schema that accepts undeclared keys.',
     remedy: CLOSE_IT,
     look: eachPart(INPUT, lookForOpen),
-  },
-  {
-    id: 'schema/open-output',
-    severity: 'note',
+  }),
+  note('schema/open-output', {
     sentence: 'An output schema that accepts undeclared keys.',
     remedy: CLOSE_IT,
     look: eachPart(OUTPUT, lookForOpen),
-  },
-  {
-    id: 'schema/anything',
-    severity: 'warning',
+  }),
+  warning('schema/anything', {
     sentence: 'A part of an input that accepts any value.',
     remedy: 'Have the author restrict it.',
     look: eachPart(INPUT, ({ schema, isAlternative }) =>
@@ -95,10 +87,8 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
         ? null
         : 'It accepts any value.',
     ),
-  },
-  {
-    id: 'schema/loose-pattern',
-    severity: 'warning',
+  }),
+  warning('schema/loose-pattern', {
     sentence: 'An unanchored pattern, which accepts any text around a match.',
     remedy: 'Have the author anchor it with ^ and $.',
     look: eachPattern((pattern) =>
@@ -106,19 +96,15 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
         ? null
         : `Its pattern ${JSON.stringify(shorten(pattern))} matches anywhere in a text.`,
     ),
-  },
-  {
-    id: 'schema/long-pattern',
-    severity: 'warning',
+  }),
+  warning('schema/long-pattern', {
     sentence: `A pattern of more than ${AUDIT_LIMITS.patternChars} characters.`,
     remedy: 'Have the author check this inside the tool.',
     look: eachPattern(({ length }) =>
       length > AUDIT_LIMITS.patternChars ? `Its pattern has ${length} characters.` : null,
     ),
-  },
-  {
-    id: 'schema/too-large',
-    severity: 'warning',
+  }),
+  warning('schema/too-large', {
     sentence: `A schema that is nested more than ${AUDIT_LIMITS.schemaDepth} levels deep, or has more than ${AUDIT_LIMITS.schemaParts} parts.`,
     remedy: 'Have the author simplify it; it is too large to review.',
     look: eachSchema((schema) => {
@@ -126,10 +112,8 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
       if (depth <= AUDIT_LIMITS.schemaDepth && parts.length <= AUDIT_LIMITS.schemaParts) return null;
       return `It has ${parts.length} parts, ${depth} levels deep.`;
     }),
-  },
-  {
-    id: 'schema/unbounded',
-    severity: 'note',
+  }),
+  note('schema/unbounded', {
     sentence: 'A string or list in an input without a maximum length.',
     remedy: 'Have the author add a maximum; the gateway limits the size of an input in any case.',
     look: eachPart(INPUT, ({ schema }) => {
@@ -139,7 +123,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
       const isList = types.includes('array') && maxItems === undefined;
       return isText || isList ? `Its ${isText ? 'text' : 'list'} may be of any length.` : null;
     }),
-  },
+  }),
 ];
 
 /** What the schemas of one skill cost, each once, and all that came before. */
