@@ -19,6 +19,7 @@ export type SummaryRow = {
   readonly state: SkillState;
   readonly tools: number;
   readonly verdict: AuditVerdict | null;
+  /** Of the last change; null: none was given. */
   readonly reason: string | null;
   readonly installed_at_ms: number;
   readonly installed_by: string;

@@ -4,27 +4,19 @@ import { anyText, list } from '../../core/json-shape.ts';
 import type { Shape } from '../../core/shape.ts';
 import { type AuditReport, type AuditVerdict, REPORT } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
-import type { SkillState } from '../lifecycle.table.ts';
 import { MANIFEST, type Manifest } from '../manifest/manifest.ts';
 import type { SummaryRow, VersionRow } from '../tables.ts';
-import type { TrustOrigin } from '../trust.ts';
 import { GRANT, readKept } from './kept.ts';
 
 const REVIEWERS = list(anyText);
 
+type SameColumns = Pick<SummaryRow, 'id' | 'version' | 'publisher' | 'name' | 'artifact'> &
+  Pick<SummaryRow, 'trust' | 'state' | 'reason'>;
+
 /** What both lists and single looks tell of an installed version. */
-type InstalledFacts = {
-  readonly id: string;
-  readonly version: string;
-  readonly publisher: string;
-  readonly name: string;
-  readonly artifact: Digest;
+type InstalledFacts = SameColumns & {
   /** Of the key that signed it. */
   readonly keyId: string;
-  readonly trust: TrustOrigin;
-  readonly state: SkillState;
-  /** Of the last change; null: none was given. */
-  readonly reason: string | null;
   readonly installedAtMs: number;
   readonly installedBy: string;
   readonly changedAtMs: number;
@@ -91,16 +83,10 @@ export function isReportOf(report: AuditReport, { id, version, artifact, verdict
 type ReportedRow = Pick<VersionRow, 'id' | 'version' | 'artifact' | 'verdict'>;
 
 function factsOf(row: SummaryRow): InstalledFacts {
+  const { id, version, publisher, name, artifact, trust, state, reason } = row;
   return {
-    id: row.id,
-    version: row.version,
-    publisher: row.publisher,
-    name: row.name,
-    artifact: row.artifact,
+    ...{ id, version, publisher, name, artifact, trust, state, reason },
     keyId: row.key_id,
-    trust: row.trust,
-    state: row.state,
-    reason: row.reason,
     installedAtMs: row.installed_at_ms,
     installedBy: row.installed_by,
     changedAtMs: row.changed_at_ms,

@@ -89,24 +89,14 @@ function skillComponent(manifest: Manifest): object {
 }
 
 function moduleComponent([path, digest]: readonly [string, Digest]): Component {
-  return {
-    type: 'file',
-    'bom-ref': `file:${path}`,
-    name: path,
-    hashes: [{ alg: 'SHA-256', content: digest }],
-  };
+  const hashes = [{ alg: 'SHA-256', content: digest }];
+  return { type: 'file', 'bom-ref': `file:${path}`, name: path, hashes };
 }
 
 function namedComponent(component: ManifestComponent): Component {
   const { name, version, purl, license } = component;
-  return {
-    type: 'library',
-    'bom-ref': componentRef(component),
-    name,
-    version,
-    ...licensed(license),
-    ...(purl === null ? {} : { purl }),
-  };
+  const more = { ...licensed(license), ...(purl === null ? {} : { purl }) };
+  return { type: 'library', 'bom-ref': componentRef(component), name, version, ...more };
 }
 
 function lockedComponent({ name, version, purl, sha512 }: LockedPackage): Component {
@@ -154,13 +144,8 @@ function producersOf(bytes: Uint8Array): ReturnType<typeof inspect>['producers']
 function serialOf(digests: ReadonlyMap<string, Digest>): string {
   const hex = digestValue([...digests]);
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `${variant}${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
+  const [version, clock] = [`8${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`];
+  return [hex.slice(0, 8), hex.slice(8, 12), version, clock, hex.slice(20, 32)].join('-');
 }
 
 /** What is read of a bill of materials, whoever made it. */
