@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import {
   closeSync,
+  fchmodSync,
   fsyncSync,
   openSync,
   readdirSync,
@@ -8,7 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalize, type KeyDocument, keyDocumentMessage, toBase64 } from '@palisade/sdk';
@@ -21,10 +22,17 @@ import { digestBytes } from '../core/digest.ts';
 export const UNFINISHED = '.new';
 
 /** Written under a unique temporary name, flushed, then renamed. */
-export function writeWhole(directory: string, name: string, text: string, mode: number): void {
+export function writeWhole(
+  directory: string,
+  name: string,
+  contents: string | Uint8Array,
+  mode: number,
+): void {
   const { path, fd } = openUnfinished(join(directory, name), mode);
   try {
-    writeSync(fd, text);
+    writeFileSync(fd, contents);
+    // Whatever the umask of this process took away.
+    fchmodSync(fd, mode);
     fsyncSync(fd);
     renameSync(path, join(directory, name));
   } catch (error) {
@@ -68,7 +76,7 @@ export function stampOf(path: string): string {
   return `${ino}:${mtimeMs}:${size}:${mode}`;
 }
 
-function openUnfinished(path: string, mode: number): { readonly path: string; readonly fd: number } {
+export function openUnfinished(path: string, mode: number): { readonly path: string; readonly fd: number } {
   for (let attempt = 0; ; attempt++) {
     const unfinished = `${path}.${process.pid}-${attempt}${UNFINISHED}`;
     try {

@@ -5,14 +5,23 @@ import type { Tool } from '../core/tool.ts';
 /** Tools that are our own code. They show that the line works and need only the gateway itself. */
 const LONGEST_SLEEP_MS = 900_000;
 
-const none = () => [];
+/** What they all have in common: they run in the gateway, and reach nothing. */
+const BUILTIN = {
+  category: 'builtin',
+  risk: 'low',
+  capabilities: [],
+  tier: 'builtin',
+  limits: DEFAULT_LIMITS,
+  hosts: () => [],
+  paths: () => [],
+  artifacts: [],
+} as const;
 
 export const BUILTIN_TOOLS: readonly Tool[] = [
   {
+    ...BUILTIN,
     id: 'palisade.echo',
     description: 'Gives back the object it was given.',
-    category: 'builtin',
-    risk: 'low',
     inputSchema: {
       type: 'object',
       properties: {
@@ -21,19 +30,12 @@ export const BUILTIN_TOOLS: readonly Tool[] = [
       additionalProperties: true,
     },
     outputSchema: { type: 'object' },
-    capabilities: [],
-    tier: 'builtin',
-    limits: DEFAULT_LIMITS,
-    hosts: none,
-    paths: none,
-    artifacts: [],
     executor: { kind: 'builtin', run: async (input) => input },
   },
   {
+    ...BUILTIN,
     id: 'palisade.sleep',
     description: 'Waits for the given number of milliseconds, or until it is cancelled.',
-    category: 'builtin',
-    risk: 'low',
     inputSchema: {
       type: 'object',
       properties: {
@@ -53,12 +55,7 @@ export const BUILTIN_TOOLS: readonly Tool[] = [
       required: ['sleptMs'],
       additionalProperties: false,
     },
-    capabilities: [],
-    tier: 'builtin',
     limits: { ...DEFAULT_LIMITS, wallMs: LONGEST_SLEEP_MS },
-    hosts: none,
-    paths: none,
-    artifacts: [],
     executor: { kind: 'builtin', run: sleep },
   },
 ];

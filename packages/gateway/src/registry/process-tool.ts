@@ -3,6 +3,7 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
+import type { PreparedProcess } from '../core/process.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
 import { INPUT_SCHEMA, type ProcessInput, parseInput } from '../runner/input.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
@@ -54,12 +55,21 @@ function prepareWith(settings: () => RunnerSettings, deps: () => RunnerDeps): Pr
   return async (input) => {
     const read = readInput(input);
     if ('status' in read) return read;
-    const drawn = termsOf(read, settings(), deps());
-    if (!drawn.ok) return drawn.problem;
-    const { terms, facts } = drawn.value;
-    const { kind, tier, paths, hosts } = facts;
-    return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
+    return prepareCommand(read, settings(), deps());
   };
+}
+
+/** The terms of a command, and what policies judge it by. */
+export function prepareCommand(
+  input: ProcessInput,
+  settings: RunnerSettings,
+  deps: RunnerDeps,
+): PreparedProcess | Refused {
+  const drawn = termsOf(input, settings, deps);
+  if (!drawn.ok) return drawn.problem;
+  const { terms, facts } = drawn.value;
+  const { kind, tier, paths, hosts } = facts;
+  return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
 }
 
 function readInput(input: Json): ProcessInput | Refused {

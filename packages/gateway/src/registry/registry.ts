@@ -48,17 +48,19 @@ export class Registry {
 
   /** The same registry with additional tools, for calls of tools that exist no longer than the calls. */
   with(tools: readonly Tool[]): Registry {
-    const more = new Registry({ ...this.#options, tools: [...this.#options.tools, ...tools] });
-    more.#schemas = this.#schemas;
-    return more;
+    return this.#derive({ ...this.#options, tools: [...this.#options.tools, ...tools] });
   }
 
   /** The same registry with only the tools of upstream servers. */
   ofUpstreams(): Registry {
     const { skills: _, ...options } = this.#options;
-    const fewer = new Registry({ ...options, tools: [] });
-    fewer.#schemas = this.#schemas;
-    return fewer;
+    return this.#derive({ ...options, tools: [] });
+  }
+
+  #derive(options: RegistryOptions): Registry {
+    const derived = new Registry(options);
+    derived.#schemas = this.#schemas;
+    return derived;
   }
 
   /** The gateway's own tools, in the order of their ids; those of skills come in pages. */
@@ -154,21 +156,10 @@ export class Registry {
   #checkedCall(call: ToolCall, { tool, digest }: Entry, input: Json): CheckedCall {
     const inputText = canonicalize(input);
     const { tier, artifacts } = tool;
-    return {
-      call,
-      tool,
-      toolDigest: digest,
-      input,
-      inputText,
-      inputDigest: digestBytes(inputText),
-      tier,
-      process: null,
-      artifacts,
-      limits: narrow(
-        narrow(tool.limits, this.#options.ceilings),
-        callerLimits(call, tool, this.#options.limits),
-      ),
-    };
+    const { ceilings, limits: configured } = this.#options;
+    const limits = narrow(narrow(tool.limits, ceilings), callerLimits(call, tool, configured));
+    const digests = { toolDigest: digest, inputDigest: digestBytes(inputText) };
+    return { call, tool, input, inputText, ...digests, tier, process: null, artifacts, limits };
   }
 
   /** A command has its own limits, its tier, and the digest of the file that runs. */

@@ -11,11 +11,18 @@ import { type Digest, digestBytes } from '../core/digest.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Artifacts } from '../skills/artifacts.ts';
-import { activeOf, epochOf, ownerOfTool, pageOfTools, skillAt } from '../skills/index/read.ts';
+import {
+  activeOf,
+  epochOf,
+  ownerOfTool,
+  pageOfTools,
+  skillAt,
+  type ToolOwner,
+} from '../skills/index/read.ts';
 import type { InstalledSkill } from '../skills/index/skill.ts';
 import type { SkillState } from '../skills/lifecycle.table.ts';
+import type { SkillRef } from '../skills/lifecycle.ts';
 import { readArchive } from '../skills/package/archive.ts';
-import type { SkillRef } from '../skills/running.ts';
 import { keysOf, trustFor } from '../skills/trust.ts';
 import type { Reader } from '../store/transaction.ts';
 import { skillTools, toolIdOf } from './skill-tool.ts';
@@ -137,29 +144,23 @@ export class SkillTools {
     }
     if (skill === null || skill.grant === null)
       return { refused: cannot(toolId, 'skill/quarantined', `${id}@${version} has no grant`) };
-    const keys = keysOf(reader, skill.publisher);
-    const trust = trustFor(keys, {
-      publisher: skill.publisher,
-      keyId: skill.keyId,
-      nowMs: clock.nowMs(),
-      use: 'load',
-    });
+    const { publisher, keyId } = skill;
+    const keys = keysOf(reader, publisher);
+    const trust = trustFor(keys, { publisher, keyId, nowMs: clock.nowMs(), use: 'load' });
     if (!trust.ok) return { refused: cannot(toolId, trust.code, trust.why) };
     const before = this.#loaded.get(`${id}@${version}`);
-    const expiresAtMs = keys.find(({ keyId }) => keyId === skill.keyId)?.expiresAtMs ?? Infinity;
+    const expiresAtMs = keys.find((each) => each.keyId === keyId)?.expiresAtMs ?? Infinity;
     if (before !== undefined && isSame(before.skill, skill)) {
       const again = { ...before, expiresAtMs };
       this.#keep(again);
       return again;
     }
     try {
-      const { manifest, artifact, grant, trust } = skill;
+      const { artifact, grant } = skill;
       const stamp = artifacts.stampOf(artifact);
       const tools = skillTools({
-        manifest,
-        artifact,
+        ...skill,
         grant,
-        trust,
         digests: moduleDigests(artifacts.read(artifact), skill),
         read: async (path) => fileOf(artifacts.read(artifact), path),
       });
@@ -240,8 +241,6 @@ function fileOf(bytes: Uint8Array, path: string): Uint8Array {
   return file;
 }
 
-type Owner = SkillRef & { readonly state: SkillState; readonly reason: string | null };
-
 const CODES_OF_STATES: Readonly<Record<Exclude<SkillState, 'active'>, RefusedCode>> = {
   ingested: 'skill/quarantined',
   audited: 'skill/quarantined',
@@ -252,7 +251,7 @@ const CODES_OF_STATES: Readonly<Record<Exclude<SkillState, 'active'>, RefusedCod
 };
 
 /** Boundary: only an active skill runs; an unknown state counts as quarantine. */
-function refusalOf(toolId: string, { id, version, state, reason }: Owner): Refused {
+function refusalOf(toolId: string, { id, version, state, reason }: ToolOwner): Refused {
   const code = state === 'active' ? 'skill/quarantined' : (CODES_OF_STATES[state] ?? 'skill/quarantined');
   return cannot(toolId, code, `${id}@${version} is ${state}${reason === null ? '' : ` (${reason})`}`);
 }

@@ -211,6 +211,7 @@ function typesOf({ type }: JsonSchema): readonly string[] {
   return [...new Set(all.filter((each): each is string => typeof each === 'string' && TYPES.includes(each)))];
 }
 
+/** No path through a list: what is at a number there may have been loosened. */
 function leadsSomewhere(reference: string, root: JsonSchema): boolean {
   let value: Json | undefined = root;
   for (const part of reference.split('/').slice(1)) {

@@ -12,7 +12,8 @@ import { allowListOf } from '../runner/host-lists.ts';
 import type { ProcessInput } from '../runner/input.ts';
 import { resolvePath } from '../runner/resolve-path.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
-import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
+import type { RunnerDeps } from '../runner/terms.ts';
+import { prepareCommand } from './process-tool.ts';
 
 /** Distinguishes a server from its tools in the same category: a starter policy lets every principal start one. */
 const SERVER_CAPABILITY = 'upstream-server';
@@ -38,14 +39,7 @@ export function serverTool(rule: UpstreamRule): Tool {
 
 /** The same server, for a session that starts it. */
 export function startedServer(rule: UpstreamRule, settings: RunnerSettings, deps: RunnerDeps): Tool {
-  const prepare: PrepareProcess = async () => {
-    const drawn = termsOf(inputOf(rule), settingsFor(rule, settings), deps);
-    if (!drawn.ok) return drawn.problem;
-    const { terms, facts } = drawn.value;
-    const { kind, tier, paths, hosts } = facts;
-    return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
-  };
-  return makeServer(rule, prepare);
+  return makeServer(rule, async () => prepareCommand(inputOf(rule), settingsFor(rule, settings), deps));
 }
 
 function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool {
@@ -69,19 +63,8 @@ function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool
 
 function inputOf({ command, env, tier, workspace, allowHosts, secrets }: UpstreamRule): ProcessInput {
   const [program = '', ...args] = command;
-  return {
-    command: program,
-    args,
-    cwd: null,
-    stdin: '',
-    workspace,
-    egress: 'strict',
-    tier,
-    secrets,
-    env: Object.fromEntries(env.map(pairOf)),
-    egressHosts: allowHosts,
-    limits: {},
-  };
+  const asked = { cwd: null, stdin: '', workspace, tier, secrets, egressHosts: allowHosts, limits: {} };
+  return { command: program, args, egress: 'strict', env: Object.fromEntries(env.map(pairOf)), ...asked };
 }
 
 function pairOf(text: string): readonly [string, string] {
@@ -92,7 +75,7 @@ function pairOf(text: string): readonly [string, string] {
 /** What the operator configured for this server is a setting, not a request of a caller. */
 function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettings {
   const workspace = rule.workspace === null ? settings.defaultWorkspace : settle(rule.workspace);
-  const { ceilings } = settings;
+  const { wallMs, cpuMs } = settings.ceilings;
   return {
     ...settings,
     workspaceRoots: workspace === null ? [] : [settle(workspace)],
@@ -103,12 +86,7 @@ function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettin
     // Tier B cannot protect paths, and a server of that tier has the whole workspace.
     protectedPaths: rule.tier === 'b' ? [] : settings.protectedPaths,
     // It lives for many calls; each of them has its own limits.
-    defaults: {
-      ...settings.defaults,
-      wallMs: ceilings.wallMs,
-      cpuMs: ceilings.cpuMs,
-      outputBytes: KEPT_BYTES,
-    },
+    defaults: { ...settings.defaults, wallMs, cpuMs, outputBytes: KEPT_BYTES },
     egressHosts: allowListOf(rule.allowHosts, `upstream "${rule.name}" allow_hosts`),
     loosestEgress: 'strict',
   };

@@ -34,26 +34,31 @@ function upstreamTool(
   { name, title, description, inputSchema, outputSchema, annotations }: Definition,
   { id, pinned }: { readonly id: string; readonly pinned: Digest },
 ): Tool {
-  const capabilities = ['process', ...(rule.allowHosts.length > 0 ? ['http'] : [])];
   return {
+    ...recordFor(rule, pinned),
     id,
     ...(title === null ? {} : { title }),
     description: visibleText(description),
-    category: UPSTREAM_CATEGORY,
-    // Boundary: what the server claims about itself never counts; the operator's configuration does.
-    risk: rule.risk,
-    tier: rule.tier,
-    capabilities,
     inputSchema: tidySchema(inputSchema),
     outputSchema: resultSchema(outputSchema),
-    limits: LIMIT_CEILINGS,
-    // What it can reach at all is the operator's list; which of it a call needs, only the server knows.
-    hosts: () => rule.allowHosts.filter((entry) => !entry.startsWith('!')),
-    paths: () => [],
-    artifacts: [{ name: `upstream ${rule.name}`, sha256: pinned }],
     annotations: annotationsOf(annotations, rule),
     executor: { kind: 'upstream', upstream: rule.name, tool: name },
     isMcpResult: true,
+  };
+}
+
+/** Boundary: what the server claims about itself never counts; the operator's configuration does. */
+function recordFor({ name, risk, tier, allowHosts }: UpstreamRule, pinned: Digest) {
+  return {
+    category: UPSTREAM_CATEGORY,
+    risk,
+    tier,
+    capabilities: ['process', ...(allowHosts.length > 0 ? ['http'] : [])],
+    limits: LIMIT_CEILINGS,
+    // What it can reach at all is the operator's list; which of it a call needs, only the server knows.
+    hosts: () => allowHosts.filter((entry) => !entry.startsWith('!')),
+    paths: () => [],
+    artifacts: [{ name: `upstream ${name}`, sha256: pinned }],
   };
 }
 
@@ -91,8 +96,6 @@ const TEXTS = { type: 'object', additionalProperties: TEXT } as const;
 
 type MethodRow = {
   readonly method: UpstreamMethod;
-  /** The part after the name of the server. */
-  readonly suffix: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
@@ -104,23 +107,20 @@ const OBJECTS = { type: 'array', items: { type: 'object' } } as const;
 const METHODS: readonly MethodRow[] = [
   {
     method: 'resources/read',
-    suffix: 'resources.read',
     description: 'Reads a resource',
     inputSchema: inputOf({ uri: TEXT }, ['uri']),
-    outputSchema: { type: 'object', properties: { contents: OBJECTS }, required: ['contents'] },
+    outputSchema: outputOf('contents', OBJECTS),
     isOffered: ({ listed }) => listed.resources.length + listed.templates.length > 0,
   },
   {
     method: 'prompts/get',
-    suffix: 'prompts.get',
     description: 'Gets a prompt',
     inputSchema: inputOf({ name: TEXT, arguments: TEXTS }, ['name']),
-    outputSchema: { type: 'object', properties: { messages: OBJECTS }, required: ['messages'] },
+    outputSchema: outputOf('messages', OBJECTS),
     isOffered: ({ listed }) => listed.prompts.length > 0,
   },
   {
     method: 'completion/complete',
-    suffix: 'completion.complete',
     description: 'Completes an argument of a prompt or of a template of resources',
     inputSchema: inputOf(
       {
@@ -130,11 +130,7 @@ const METHODS: readonly MethodRow[] = [
       },
       ['ref', 'argument'],
     ),
-    outputSchema: {
-      type: 'object',
-      properties: { completion: { type: 'object' } },
-      required: ['completion'],
-    },
+    outputSchema: outputOf('completion', { type: 'object' }),
     isOffered: ({ listed }) => listed.completes,
   },
 ];
@@ -147,33 +143,25 @@ export function upstreamMethods(rule: UpstreamRule, set: DefinitionSet): Readonl
 
 /** The id of the tool for a method of this server. */
 export function methodId(upstream: string, method: UpstreamMethod): string {
-  const { suffix } = METHODS.find((row) => row.method === method) ?? { suffix: method };
-  return `${serverId(upstream)}.${suffix}`;
+  return `${serverId(upstream)}.${method.replace('/', '.')}`;
 }
 
 function methodTool(rule: UpstreamRule, { digest }: DefinitionSet, row: MethodRow): Tool {
   const { method, description, inputSchema, outputSchema } = row;
+  const openWorld = rule.allowHosts.length > 0;
   return {
+    ...recordFor(rule, digest),
     id: methodId(rule.name, method),
     description: `${description} of the upstream server "${rule.name}".`,
-    category: UPSTREAM_CATEGORY,
-    risk: rule.risk,
-    tier: rule.tier,
-    capabilities: ['process', ...(rule.allowHosts.length > 0 ? ['http'] : [])],
     inputSchema,
     outputSchema,
-    limits: LIMIT_CEILINGS,
-    hosts: () => rule.allowHosts.filter((entry) => !entry.startsWith('!')),
-    paths: () => [],
-    artifacts: [{ name: `upstream ${rule.name}`, sha256: digest }],
-    annotations: {
-      readOnly: true,
-      destructive: false,
-      idempotent: true,
-      openWorld: rule.allowHosts.length > 0,
-    },
+    annotations: { readOnly: true, destructive: false, idempotent: true, openWorld },
     executor: { kind: 'upstream', upstream: rule.name, tool: method, method },
   };
+}
+
+function outputOf(name: string, schema: JsonSchema): JsonSchema {
+  return { type: 'object', properties: { [name]: schema }, required: [name] };
 }
 
 function inputOf(properties: JsonSchema, required: readonly string[]): JsonSchema {

@@ -1,9 +1,21 @@
 import { readFileSync, statSync } from 'node:fs';
 import { CodedError } from '../core/coded-error.ts';
-import type { Json } from '../core/json.ts';
+import { quote } from '../core/hostile-text.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import { anyText, list, looseObject, orNull, type Shaped } from '../core/json-shape.ts';
+import {
+  check,
+  isTable,
+  note,
+  optional,
+  required,
+  type Shape,
+  type TableField,
+  textLike,
+} from '../core/shape.ts';
+import { describeValue } from '../core/shape-problem.ts';
 import { parseStrict } from '../core/strict-json.ts';
 import { ADVISORY_LIMITS } from './limits.ts';
-import { listOf, memberOf, textOf } from './package/skill-package.ts';
 
 /*
  * Advisories in the format of OSV, from a file that the operator keeps: nothing is fetched. Only what decides whether a
@@ -21,10 +33,7 @@ export type Advisory = {
   readonly affected: readonly AffectedPackage[];
 };
 
-export type AffectedPackage = {
-  readonly ecosystem: string;
-  readonly name: string;
-  readonly purl: string | null;
+export type AffectedPackage = Shaped<typeof PACKAGE> & {
   /** Versions that are affected by exact spelling. */
   readonly versions: readonly string[];
   readonly ranges: readonly AffectedRange[];
@@ -38,6 +47,42 @@ export type RangeEvent = { readonly kind: EventKind; readonly version: string };
 
 const EVENT_KINDS = ['introduced', 'fixed', 'last_affected', 'limit'] as const;
 type EventKind = (typeof EVENT_KINDS)[number];
+
+/** Some sources write null for an empty list. */
+function listOf<T>(each: Shape<T>): TableField<readonly T[]> {
+  const shape = orNull(list(each));
+  return { shape: (raw, site) => shape(raw, site) ?? [], example: null, fill: () => [] };
+}
+
+/** A key whose value is only shown, and differs from source to source. */
+const shown = optional<string | null>((raw) => (typeof raw === 'string' ? raw : null));
+
+const event: Shape<RangeEvent> = (raw, site) => {
+  for (const kind of EVENT_KINDS) {
+    const version = isTable(raw) ? raw[kind] : null;
+    if (typeof version === 'string') return { kind, version };
+  }
+  return note(site, { is: describeValue(raw), expected: `an event: one of ${EVENT_KINDS.join(', ')}` });
+};
+const PACKAGE = looseObject({
+  ecosystem: required(anyText),
+  name: required(anyText),
+  purl: optional(anyText),
+});
+const ADVISORY = looseObject({
+  id: required(textLike('a text that is not empty', (text) => text !== '')),
+  aliases: listOf(anyText),
+  withdrawn: shown,
+  severity: listOf(looseObject({ score: shown })),
+  database_specific: optional(looseObject({ severity: shown })),
+  affected: listOf(
+    looseObject({
+      package: optional(PACKAGE),
+      versions: listOf(anyText),
+      ranges: listOf(looseObject({ type: shown, events: listOf(event) })),
+    }),
+  ),
+});
 
 const EXPECTED = 'advisories in the format of OSV: one, a list, {"vulns": [...]}, or one in each line';
 
@@ -57,57 +102,37 @@ export function parseAdvisories(bytes: Uint8Array): readonly Advisory[] {
   });
 }
 
+const NOTHING = { subject: 'the file', is: 'it is nothing', expected: 'an advisory' };
+
 function recordsOf(value: Json): readonly Json[] {
-  if (Array.isArray(value)) return value as readonly Json[];
-  const vulns = memberOf(value, 'vulns');
-  return Array.isArray(vulns) ? (vulns as readonly Json[]) : [value];
+  const records = isJsonObject(value) && Array.isArray(value.vulns) ? value.vulns : value;
+  return Array.isArray(records) ? (records as readonly Json[]) : [value];
 }
 
 function readAdvisory(value: Json, where: string): Advisory {
-  const id = textOf(value, 'id');
-  if (id === null || id === '') throw unreadable(`${where} has no id`);
-  const affected = memberOf(value, 'affected');
-  if (affected !== null && !Array.isArray(affected)) throw unreadable(`"affected" of ${id} is no list`);
+  const read = check(value, ADVISORY);
+  if (!read.ok) {
+    const [{ subject, is, expected } = NOTHING] = read.problem;
+    const part = subject === 'the file' ? '' : `${subject} of `;
+    const named = isJsonObject(value) && typeof value.id === 'string' ? ` (${quote(value.id)})` : '';
+    throw unreadable(`${part}${where}${named}: ${is}, expected ${expected}`);
+  }
+  const { id, aliases, withdrawn, severity, database_specific: own, affected } = read.value;
   return {
     id,
-    aliases: listOf(value, 'aliases').filter((alias) => typeof alias === 'string'),
-    isWithdrawn: textOf(value, 'withdrawn') !== null,
-    severity: severityOf(value),
-    affected: listOf(value, 'affected').flatMap((each) => readAffected(each, id) ?? []),
+    aliases,
+    isWithdrawn: withdrawn !== null,
+    severity: severity.find(({ score }) => score !== null)?.score ?? own?.severity ?? null,
+    affected: affected.flatMap(({ package: named, versions, ranges }) => {
+      // An entry about a repository has no package; nothing here could be compared with it.
+      if (named === null) return [];
+      // Commits of a repository cannot be compared with versions.
+      const comparable = ranges.filter(({ type }) => type !== 'GIT');
+      return [
+        { ...named, versions, ranges: comparable, isEveryVersion: versions.length + ranges.length === 0 },
+      ];
+    }),
   };
-}
-
-function readAffected(value: Json, id: string): AffectedPackage | null {
-  const named = memberOf(value, 'package');
-  // An entry about a repository has no package; nothing here could be compared with it.
-  if (named === null) return null;
-  const [ecosystem, name] = [textOf(named, 'ecosystem'), textOf(named, 'name')];
-  if (ecosystem === null || name === null) throw unreadable(`a package of ${id} has no ecosystem or no name`);
-  const [versions, ranges] = [listOf(value, 'versions'), listOf(value, 'ranges')];
-  return {
-    ecosystem,
-    name,
-    purl: textOf(named, 'purl'),
-    versions: versions.filter((version) => typeof version === 'string'),
-    // Commits of a repository cannot be compared with versions.
-    ranges: ranges
-      .filter((range) => textOf(range, 'type') !== 'GIT')
-      .map((range) => ({ events: eventsOf(range, id) })),
-    isEveryVersion: versions.length === 0 && ranges.length === 0,
-  };
-}
-
-function eventsOf(range: Json, id: string): readonly RangeEvent[] {
-  return listOf(range, 'events').map((event) => {
-    const kind = EVENT_KINDS.find((each) => textOf(event, each) !== null);
-    if (kind === undefined) throw unreadable(`an event of ${id} is none of ${EVENT_KINDS.join(', ')}`);
-    return { kind, version: textOf(event, kind) ?? '' };
-  });
-}
-
-function severityOf(value: Json): string | null {
-  const scored = listOf(value, 'severity').map((each) => textOf(each, 'score'));
-  return scored.find((score) => score !== null) ?? textOf(memberOf(value, 'database_specific'), 'severity');
 }
 
 function unreadable(why: string): CodedError {
@@ -135,15 +160,12 @@ function stampOf(path: string): string {
     throw missing(path, `it has ${size} bytes, expected at most ${ADVISORY_LIMITS.maxBytes}`);
   } catch (error) {
     if (error instanceof CodedError) throw error;
-    throw missing(
-      path,
-      `it fails with ${(error as { code?: string }).code}, expected a file that can be read`,
-    );
+    const { code } = error as { code?: string };
+    throw missing(path, `it fails with ${code}, expected a file that can be read`);
   }
 }
 
 function missing(path: string, why: string): CodedError {
-  return new CodedError('config/invalid', `Cannot read the advisories "${path}": ${why}`, {
-    remedy: 'Correct `skills.advisories` in palisade.toml, or create the file.',
-  });
+  const remedy = 'Correct `skills.advisories` in palisade.toml, or create the file.';
+  return new CodedError('config/invalid', `Cannot read the advisories "${path}": ${why}`, { remedy });
 }

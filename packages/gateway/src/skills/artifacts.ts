@@ -1,21 +1,17 @@
 import {
   closeSync,
   constants,
-  fchmodSync,
   fstatSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readSync,
-  renameSync,
   rmSync,
   type Stats,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn, openUnfinished, writeWhole } from '../attest/key-files.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
@@ -47,8 +43,7 @@ export class Artifacts {
     try {
       mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
       // Overwrites an existing one too: its time tells a sweep that it is about to be used.
-      writeWhole(path, bytes);
-      flushFolder(this.#dir);
+      writeWhole(this.#dir, artifact, bytes, MODE);
     } catch (error) {
       throw storeErrorOf(error, `write "${path}"`);
     }
@@ -94,7 +89,7 @@ export class Artifacts {
    */
   sweep(inUse: ReadonlySet<Digest>, olderThanMs: number): number {
     try {
-      const left = this.#names().filter(
+      const left = namesIn(this.#dir).filter(
         (name) => UNFINISHED.test(name) || (NAME.test(name) && !inUse.has(name as Digest)),
       );
       if (left.length === 0) return 0;
@@ -105,19 +100,10 @@ export class Artifacts {
     }
   }
 
-  #names(): readonly string[] {
-    try {
-      return readdirSync(this.#dir);
-    } catch (error) {
-      if ((error as { code?: string }).code === 'ENOENT') return [];
-      throw error;
-    }
-  }
-
   /** By the clock that gives the files their times, which need not be that of this machine. */
   #nowMs(): number {
     try {
-      const { path, fd } = openUnfinished(join(this.#dir, 'now'));
+      const { path, fd } = openUnfinished(join(this.#dir, 'now'), MODE);
       const { mtimeMs } = fstatSync(fd);
       closeSync(fd);
       rmSync(path, { force: true });
@@ -133,44 +119,6 @@ export class Artifacts {
     if (!NAME.test(artifact))
       throw new CodedError('store/corrupt', 'Cannot name a package: expected a digest');
     return join(this.#dir, artifact);
-  }
-}
-
-/** Written under a temporary name that no other writer has, flushed, then renamed. */
-function writeWhole(path: string, bytes: Uint8Array): void {
-  const unfinished = openUnfinished(path);
-  try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(unfinished.fd, bytes, at, bytes.length - at);
-    // Whatever the umask of this process took away.
-    fchmodSync(unfinished.fd, MODE);
-    fsyncSync(unfinished.fd);
-    renameSync(unfinished.path, path);
-  } catch (error) {
-    rmSync(unfinished.path, { force: true });
-    throw error;
-  } finally {
-    closeSync(unfinished.fd);
-  }
-}
-
-function openUnfinished(path: string): { readonly path: string; readonly fd: number } {
-  for (let attempt = 0; ; attempt++) {
-    const unfinished = `${path}.${process.pid}-${attempt}.new`;
-    try {
-      return { path: unfinished, fd: openSync(unfinished, 'wx', MODE) };
-    } catch (error) {
-      // Another writer has that name, or a crash left it.
-      if ((error as { code?: string }).code !== 'EEXIST') throw error;
-    }
-  }
-}
-
-function flushFolder(directory: string): void {
-  const folder = openSync(directory, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
 

@@ -12,7 +12,6 @@ import {
   type SpelledAsk,
   termsOf,
   withhold,
-  withholdAll,
   withholdingsOf,
 } from './capabilities/kinds.ts';
 import type { Manifest } from './manifest/manifest.ts';
@@ -71,8 +70,8 @@ export function askStateOf({ terms }: SpelledAsk, grant: SkillGrant | null): Ask
 
 /** Boundary: an option removes exactly what it spells; one without a match would leave open what should be closed. */
 function withholdWord(manifest: Manifest, wasm: WasmGrants, word: string): WasmGrants {
-  if (word === ALL) return withholdAll(wasm);
   const words = withholdingsOf(manifest);
+  if (word === ALL) return words.reduce(withhold, wasm);
   if (words.includes(word)) return withhold(wasm, word);
   const expected =
     words.length === 0

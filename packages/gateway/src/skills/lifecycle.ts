@@ -6,16 +6,16 @@ const STEPS: ReadonlyMap<string, Transition> = new Map(
 );
 const PAIRS: ReadonlySet<string> = new Set(TRANSITIONS.map(({ from, to }) => `${from} ${to}`));
 
-/** Which version is meant, for messages. */
-type Subject = { readonly id: string; readonly version: string };
+/** One version of a skill. */
+export type SkillRef = { readonly id: string; readonly version: string };
 
 /** Where an event leads from a state; null: it is installed no more. Throws `skill/wrong-state` where it leads nowhere. */
-export function nextState(from: SkillState | null, event: SkillEvent, subject?: Subject): SkillState | null {
+export function nextState(from: SkillState | null, event: SkillEvent, subject?: SkillRef): SkillState | null {
   return transitionOf(from, event, subject).to;
 }
 
 /** The whole row of that step, with the action that Cedar is asked for; throws as `nextState` does. */
-export function transitionOf(from: SkillState | null, event: SkillEvent, subject?: Subject): Transition {
+export function transitionOf(from: SkillState | null, event: SkillEvent, subject?: SkillRef): Transition {
   const transition = STEPS.get(keyOf(from, event));
   // Boundary: what the table does not list cannot be done, whoever requests it.
   if (transition === undefined) throw wrongState(from, event, subject);
@@ -36,20 +36,14 @@ function keyOf(from: SkillState | null, event: SkillEvent): string {
   return `${from} ${event}`;
 }
 
-function wrongState(from: SkillState | null, event: SkillEvent, subject?: Subject): CodedError {
+function wrongState(from: SkillState | null, event: SkillEvent, subject?: SkillRef): CodedError {
   const what = subject === undefined ? 'the skill' : `${subject.id}@${subject.version}`;
   const fits = TRANSITIONS.flatMap((row) => (row.event === event ? [spell(row.from)] : []));
-  const can = eventsFrom(from);
-  return new CodedError(
-    'skill/wrong-state',
-    `Cannot ${event} ${what}: it is ${spell(from)}, expected ${fits.length > 2 ? 'one of ' : ''}${fits.join(fits.length > 2 ? ', ' : ' or ')}`,
-    {
-      remedy:
-        from === null
-          ? 'Install its package first with `palisade skill install FILE`.'
-          : `Possible now: ${can.join(', ')}. See \`palisade skill show ${subject?.id ?? 'ID'}\`.`,
-    },
-  );
+  const expected = fits.length > 2 ? `one of ${fits.join(', ')}` : fits.join(' or ');
+  const can = `Possible now: ${eventsFrom(from).join(', ')}. See \`palisade skill show ${subject?.id ?? 'ID'}\`.`;
+  const remedy = from === null ? 'Install its package first with `palisade skill install FILE`.' : can;
+  const message = `Cannot ${event} ${what}: it is ${spell(from)}, expected ${expected}`;
+  return new CodedError('skill/wrong-state', message, { remedy });
 }
 
 function spell(state: SkillState | null): string {

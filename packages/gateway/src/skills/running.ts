@@ -3,8 +3,7 @@ import { Withdrawn } from '../core/coded-error.ts';
 import type { Reader } from '../store/transaction.ts';
 import { epochOf, versionsOf } from './index/read.ts';
 import type { SkillState } from './lifecycle.table.ts';
-
-export type SkillRef = { readonly id: string; readonly version: string };
+import type { SkillRef } from './lifecycle.ts';
 
 /** A call that has begun: its signal fires when the skill is withdrawn. */
 type Running = { readonly signal: AbortSignal; readonly leave: () => void };

@@ -9,8 +9,6 @@ type Version = {
   readonly patch: bigint;
   /** The identifiers behind "-"; numbers among them are compared as numbers. */
   readonly prerelease: readonly (bigint | string)[];
-  /** The identifiers behind "+", which say nothing about the order. */
-  readonly build: readonly string[];
 };
 
 export const VERSION_CHARS = 64;
@@ -29,7 +27,8 @@ const VERSION = new RegExp(VERSION_PATTERN);
 export function parseVersion(text: string): Version | null {
   // Boundary: the length is bounded before a pattern runs over a text of the publisher.
   if (text.length > VERSION_CHARS || !VERSION.test(text)) return null;
-  const [beforeBuild = '', build] = text.split('+');
+  // What follows a "+" says nothing about the order.
+  const [beforeBuild = ''] = text.split('+');
   const dash = beforeBuild.indexOf('-');
   const numbers = dash < 0 ? beforeBuild : beforeBuild.slice(0, dash);
   const prerelease = dash < 0 ? [] : beforeBuild.slice(dash + 1).split('.');
@@ -39,7 +38,6 @@ export function parseVersion(text: string): Version | null {
     minor: BigInt(minor),
     patch: BigInt(patch),
     prerelease: prerelease.map((part) => (/^[0-9]+$/.test(part) ? BigInt(part) : part)),
-    build: build?.split('.') ?? [],
   };
 }
 
@@ -52,11 +50,6 @@ export function compareVersions(a: string, b: string): number {
     compare(first.patch, second.patch) ||
     comparePrereleases(first.prerelease, second.prerelease)
   );
-}
-
-/** Whether two versions are the same, build metadata included. Each version has one spelling. */
-export function isSameVersion(a: string, b: string): boolean {
-  return a === b;
 }
 
 function demandVersion(text: string): Version {

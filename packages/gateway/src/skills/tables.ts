@@ -19,6 +19,7 @@ export type SummaryRow = {
   readonly state: SkillState;
   readonly tools: number;
   readonly verdict: AuditVerdict | null;
+  /** Of the last change; null: none was given. */
   readonly reason: string | null;
   readonly installed_at_ms: number;
   readonly installed_by: string;
@@ -55,7 +56,7 @@ export type RevokedRow = {
   readonly reason: string | null;
 };
 
-export type KeyRow = {
+type KeyRow = {
   readonly publisher: string;
   readonly key_id: string;
   readonly public_key: Uint8Array;
@@ -174,6 +175,11 @@ INSERT INTO skill_epoch (id, epoch) VALUES (1, 0);
 ${['skill_version', 'skill_tool', 'skill_highest', 'skill_revoked', 'skill_key'].map(countChanges).join('\n')}`,
   },
 ];
+
+/** The columns of a row by their names, each with its placeholder. */
+export function placeholders<C extends string>(p: (name: C) => unknown, columns: readonly C[]) {
+  return Object.fromEntries(columns.map((column) => [column, p(column)])) as Record<C, never>;
+}
 
 /** Makes a statement over the tables of skills. */
 export const query = queries<SkillTables>();

@@ -2,8 +2,9 @@ import { type Primitives, parseKeyRing } from '@palisade/sdk';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { digestBytes } from '../core/digest.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
-import { type KeyRow, query } from './tables.ts';
+import { query } from './tables.ts';
 
 /*
  * The keys that publishers sign with, as the operator (or, where that is configured, the first use) registered them. A
@@ -34,34 +35,52 @@ export type NewKey = Pick<
   'publisher' | 'keyId' | 'publicKey' | 'addedAtMs' | 'addedBy' | 'origin' | 'expiresAtMs'
 >;
 
+const KEY_COLUMNS = [
+  'publisher',
+  'key_id as keyId',
+  'public_key as publicKey',
+  'added_at_ms as addedAtMs',
+  'added_by as addedBy',
+  'origin',
+  'expires_at_ms as expiresAtMs',
+  'retired_at_ms as retiredAtMs',
+  'revoked_at_ms as revokedAtMs',
+  'reason',
+] as const;
+
 const selectKeys = query()((db) =>
-  db.selectFrom('skill_key').selectAll().orderBy('publisher').orderBy('added_at_ms').orderBy('key_id'),
+  db
+    .selectFrom('skill_key')
+    .select(KEY_COLUMNS)
+    .orderBy('publisher')
+    .orderBy('added_at_ms')
+    .orderBy('key_id'),
 );
 
 const selectKeysOf = query<{ publisher: string }>()((db, p) =>
   db
     .selectFrom('skill_key')
-    .selectAll()
+    .select(KEY_COLUMNS)
     .where('publisher', '=', p('publisher'))
     .orderBy('added_at_ms')
     .orderBy('key_id'),
 );
 
 const selectKey = query<{ keyId: string }>()((db, p) =>
-  db.selectFrom('skill_key').selectAll().where('key_id', '=', p('keyId')),
+  db.selectFrom('skill_key').select(KEY_COLUMNS).where('key_id', '=', p('keyId')),
 );
 
-const putKey = query<KeyRow>()((db, p) =>
+const putKey = query<TrustedKey>()((db, p) =>
   db.replaceInto('skill_key').values({
     publisher: p('publisher'),
-    key_id: p('key_id'),
-    public_key: p('public_key'),
-    added_at_ms: p('added_at_ms'),
-    added_by: p('added_by'),
+    key_id: p('keyId'),
+    public_key: p('publicKey'),
+    added_at_ms: p('addedAtMs'),
+    added_by: p('addedBy'),
     origin: p('origin'),
-    expires_at_ms: p('expires_at_ms'),
-    retired_at_ms: p('retired_at_ms'),
-    revoked_at_ms: p('revoked_at_ms'),
+    expires_at_ms: p('expiresAtMs'),
+    retired_at_ms: p('retiredAtMs'),
+    revoked_at_ms: p('revokedAtMs'),
     reason: p('reason'),
   }),
 );
@@ -69,13 +88,13 @@ const putKey = query<KeyRow>()((db, p) =>
 /** All keys of a publisher, or of all, also those that no longer count; by publisher, the oldest first. */
 export function keysOf(reader: Reader, publisher?: string): readonly TrustedKey[] {
   const rows = publisher === undefined ? reader.all(selectKeys, {}) : reader.all(selectKeysOf, { publisher });
-  return rows.map(keyOf);
+  return rows.map(checkedKey);
 }
 
 /** The key of that id; null if it is unknown. */
 export function keyAt(reader: Reader, keyId: string): TrustedKey | null {
   const row = reader.get(selectKey, { keyId });
-  return row === undefined ? null : keyOf(row);
+  return row === undefined ? null : checkedKey(row);
 }
 
 /**
@@ -128,42 +147,18 @@ export function retireKeys(
 }
 
 function put(tx: Transaction, key: TrustedKey): TrustedKey {
-  tx.run(putKey, {
-    publisher: key.publisher,
-    key_id: key.keyId,
-    public_key: key.publicKey,
-    added_at_ms: key.addedAtMs,
-    added_by: key.addedBy,
-    origin: key.origin,
-    expires_at_ms: key.expiresAtMs,
-    retired_at_ms: key.retiredAtMs,
-    revoked_at_ms: key.revokedAtMs,
-    reason: key.reason,
-  });
+  tx.run(putKey, key);
   return key;
 }
 
-function keyOf(row: KeyRow): TrustedKey {
-  const publicKey = new Uint8Array(row.public_key);
+function checkedKey(row: TrustedKey): TrustedKey {
+  const publicKey = new Uint8Array(row.publicKey);
   // Boundary: a key that does not match its id verifies nothing.
-  if (row.key_id !== idOf(publicKey)) {
-    throw new CodedError(
-      'store/corrupt',
-      `Cannot read the key ${row.key_id}: its bytes are those of another, expected the row as it was written`,
-    );
-  }
-  return {
-    publisher: row.publisher,
-    keyId: row.key_id,
-    publicKey,
-    addedAtMs: row.added_at_ms,
-    addedBy: row.added_by,
-    origin: row.origin,
-    expiresAtMs: row.expires_at_ms,
-    retiredAtMs: row.retired_at_ms,
-    revokedAtMs: row.revoked_at_ms,
-    reason: row.reason,
-  };
+  if (row.keyId === idOf(publicKey)) return { ...row, publicKey };
+  throw new CodedError(
+    'store/corrupt',
+    `Cannot read the key ${row.keyId}: its bytes are those of another, expected the row as it was written`,
+  );
 }
 
 function idOf(publicKey: Uint8Array): string {
@@ -247,16 +242,14 @@ export type TrustVerdict =
 /** How a key came to be trusted: the operator added it, or it was the first of its publisher. */
 export type TrustOrigin = 'operator' | 'first-use';
 
-type ReadKey =
-  | { readonly ok: true; readonly key: { readonly keyId: string; readonly publicKey: Uint8Array } }
-  | { readonly ok: false; readonly why: string };
+type ReadKey = Result<Pick<TrustedKey, 'keyId' | 'publicKey'>, string>;
 
 /** The one key of a public key document, whose own signature is valid. */
 export async function readPublicKey(document: string, primitives: Primitives): Promise<ReadKey> {
   const ring = await parseKeyRing(document, primitives);
-  if (!ring.ok) return { ok: false, why: ring.why };
-  const [key, ...others] = ring.keys.keys.values();
-  if (key === undefined || others.length > 0)
-    return { ok: false, why: `there are ${others.length + (key === undefined ? 0 : 1)} keys, expected one` };
-  return { ok: true, key: { keyId: key.keyId, publicKey: key.publicKey } };
+  if (!ring.ok) return reject(ring.why);
+  const { keys } = ring.keys;
+  const [key] = keys.values();
+  if (key === undefined || keys.size > 1) return reject(`there are ${keys.size} keys, expected one`);
+  return accept({ keyId: key.keyId, publicKey: key.publicKey });
 }

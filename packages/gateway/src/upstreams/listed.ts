@@ -4,8 +4,10 @@
  * person. The list of resources is data, like a result; it may change, and what was listed last is what is shown.
  */
 import { ACTIVE, inert } from '../core/hostile-text.ts';
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import type { Json } from '../core/json.ts';
+import { list, looseObject, orNull, type Shaped } from '../core/json-shape.ts';
 import { accept, type Result, reject } from '../core/result.ts';
+import { check, optional, required, tables, textLike, withDefault } from '../core/shape.ts';
 import type { Definition } from './definition.ts';
 
 /** Limits on the definitions of tools. */
@@ -22,18 +24,52 @@ export const DEFINITION_LIMITS = {
 /** Limits on what is listed beside tools. Of resources, the first ones up to the limit are shown. */
 export const LISTED_LIMITS = { prompts: 512, templates: 512, arguments: 64, resources: 1_000 } as const;
 
-type PromptArgument = {
-  readonly name: string;
-  readonly description: string;
-  readonly isRequired: boolean;
+const NAME = textLike('1 to 128 letters, digits, "_", ".", "/" and "-"', (text) =>
+  /^[A-Za-z0-9_./-]{1,128}$/.test(text),
+);
+const URI = textLike('an address with a scheme and no invisible characters', (text) =>
+  /^[a-z][a-z0-9+.-]{0,31}:[^\s\p{Cc}\p{Cf}]{1,2000}$/iu.test(text),
+);
+const MIME = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
+const TITLE = textLike(`up to ${DEFINITION_LIMITS.titleChars} visible characters`, isTitle);
+const PROSE = textLike(
+  `up to ${DEFINITION_LIMITS.descriptionChars} characters`,
+  (text) => text.length <= DEFINITION_LIMITS.descriptionChars,
+);
+
+const ARGUMENT = looseObject({
+  name: required(NAME),
+  description: withDefault(PROSE, ''),
+  required: withDefault<boolean>((raw) => raw === true, false),
+});
+const PROMPT = looseObject({
+  name: required(NAME),
+  title: optional(orNull(TITLE)),
+  description: withDefault(PROSE, ''),
+  arguments: withDefault(tables(ARGUMENT, { max: LISTED_LIMITS.arguments, header: 'arguments' }), []),
+});
+const RESOURCE_FIELDS = {
+  name: required(textLike('a name of visible characters', (text) => text !== '' && isTitle(text))),
+  title: optional(orNull(TITLE)),
+  description: withDefault(PROSE, ''),
+  mimeType: optional<string | null>((raw) => (typeof raw === 'string' && MIME.test(raw) ? raw : null)),
+};
+const RESOURCE = looseObject({ ...RESOURCE_FIELDS, uri: required(URI) });
+const DEFINED = looseObject({
+  prompts: required(list(PROMPT)),
+  templates: required(list(looseObject({ ...RESOURCE_FIELDS, uriTemplate: required(URI) }))),
+});
+
+export type ListedPrompt = Omit<Shaped<typeof PROMPT>, 'arguments'> & {
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly isRequired: boolean;
+  }[];
 };
 
-type Described = { readonly name: string; readonly title: string | null; readonly description: string };
-
-export type ListedPrompt = Described & { readonly arguments: readonly PromptArgument[] };
-
 /** A resource, or a template of resources: then its address has places in braces. */
-export type ListedResource = Described & { readonly uri: string; readonly mimeType: string | null };
+export type ListedResource = Shaped<typeof RESOURCE>;
 
 export type Listed = {
   readonly prompts: readonly ListedPrompt[];
@@ -50,11 +86,6 @@ export type RawListed = Readonly<Record<'prompts' | 'templates' | 'resources', r
 
 export const NOTHING_LISTED: Listed = { prompts: [], templates: [], resources: [], completes: false };
 
-const NAME = /^[A-Za-z0-9_./-]{1,128}$/;
-/** An address with a scheme, and no character that shows nothing. */
-const URI = /^[a-z][a-z0-9+.-]{0,31}:[^\s\p{Cc}\p{Cf}]{1,2000}$/iu;
-const MIME = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
-
 /** Whether a server lists anything beside tools. */
 export function isNothing({ prompts, templates, resources, completes }: Listed): boolean {
   return prompts.length + templates.length + resources.length === 0 && !completes;
@@ -64,23 +95,34 @@ export function isNothing({ prompts, templates, resources, completes }: Listed):
 export function readListed(raw: RawListed): Result<Listed, string> {
   if (raw.prompts.length > LISTED_LIMITS.prompts || raw.templates.length > LISTED_LIMITS.templates)
     return reject('it lists more prompts or resource templates than can be read');
-  const prompts = raw.prompts.map(readPrompt);
-  const templates = raw.templates.map((each) => readResource(each, 'uriTemplate'));
-  const broken = [...prompts, ...templates].find((each) => typeof each === 'string');
-  if (typeof broken === 'string') return reject(broken);
+  const defined = check(raw, DEFINED);
+  if (!defined.ok) {
+    const [first] = defined.problem;
+    return reject(
+      `it lists ${first?.subject}, which ${first?.is.replace(/^it /, '')}, expected ${first?.expected}`,
+    );
+  }
+  const prompts = defined.value.prompts.map(({ arguments: asked, ...prompt }) => ({
+    ...prompt,
+    arguments: asked.map(({ required: isRequired, ...each }) => ({ ...each, isRequired })),
+  }));
+  const templates = defined.value.templates.map(({ uriTemplate: uri, ...template }) => ({
+    uri,
+    ...template,
+  }));
+  // Boundary: an invalid resource is left out; the rest of the list stays.
+  const resources = raw.resources.flatMap((each) => {
+    const read = check(each, RESOURCE);
+    return read.ok ? [read.value] : [];
+  });
   const listed = {
-    prompts: inOrder(prompts.filter(isRead), ({ name }) => name),
-    templates: inOrder(templates.filter(isRead), ({ uri }) => uri),
-    // Boundary: an invalid resource is left out; the rest of the list stays.
-    resources: inOrder(
-      raw.resources.map((each) => readResource(each, 'uri')).filter(isRead),
-      ({ uri }) => uri,
-    ).slice(0, LISTED_LIMITS.resources),
+    prompts: inOrder(prompts, ({ name }) => name),
+    templates: inOrder(templates, ({ uri }) => uri),
+    resources: inOrder(resources, ({ uri }) => uri).slice(0, LISTED_LIMITS.resources),
     completes: raw.completes,
   };
   const isTwice = listed.prompts.length + listed.templates.length < prompts.length + templates.length;
-  if (isTwice) return reject('it lists a prompt or a resource template twice');
-  return accept(listed);
+  return isTwice ? reject('it lists a prompt or a resource template twice') : accept(listed);
 }
 
 /** Prompts and templates in the form of tools, for those who compare sets or look at their prose. */
@@ -111,42 +153,6 @@ export function fitsTemplate(template: string, uri: string): boolean {
     at = found + part.length;
   }
   return at <= uri.length - last.length;
-}
-
-function readPrompt(raw: Json): ListedPrompt | string {
-  if (!isJsonObject(raw)) return 'it lists something that is not a prompt';
-  const { name, title = null, description = '', arguments: asked = [] } = raw;
-  if (typeof name !== 'string' || !NAME.test(name))
-    return `it lists a prompt called "${shown(name)}", expected 1 to 128 letters, digits, "_", ".", "/" and "-"`;
-  const has = (what: string) => `its prompt "${name}" has ${what}`;
-  if (!isTitle(title) || !isProse(description))
-    return has('a title or a description that is too long or has invisible characters');
-  if (!Array.isArray(asked) || asked.length > LISTED_LIMITS.arguments)
-    return has('no valid list of arguments');
-  const read = asked.map(readArgument);
-  if (!read.every(isRead)) return has('an argument that is not valid');
-  return { name, title, description, arguments: read };
-}
-
-function readArgument(raw: Json): PromptArgument | string {
-  const { name, description = '', required }: Partial<JsonObject> = isJsonObject(raw) ? raw : {};
-  if (typeof name !== 'string' || !NAME.test(name) || !isProse(description)) return 'not an argument';
-  return { name, description, isRequired: required === true };
-}
-
-function readResource(raw: Json, key: 'uri' | 'uriTemplate'): ListedResource | string {
-  if (!isJsonObject(raw)) return 'it lists something that is not a resource';
-  const { [key]: uri, name, title = null, description = '', mimeType = null } = raw;
-  if (typeof uri !== 'string' || !URI.test(uri)) return `it lists a resource at "${shown(uri)}"`;
-  const isNamed = typeof name === 'string' && name !== '' && isTitle(name);
-  if (!isNamed || !isTitle(title) || !isProse(description))
-    return `its resource "${uri}" has a name, title or description that is too long or has invisible characters`;
-  const type = typeof mimeType === 'string' && MIME.test(mimeType) ? mimeType : null;
-  return { uri, name, title, description, mimeType: type };
-}
-
-function isRead<T extends object>(value: T | string): value is T {
-  return typeof value !== 'string';
 }
 
 /** In the order of their keys, each once. */

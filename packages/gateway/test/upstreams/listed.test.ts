@@ -46,17 +46,29 @@ describe('readListed()', () => {
   });
 
   it.each([
-    ['a prompt without a name', { prompts: [{}] }, 'a prompt called "undefined"'],
-    ['a prompt with a name of another alphabet', { prompts: [{ name: 'grееt' }] }, 'a prompt called'],
-    ['a prompt twice', { prompts: [PROMPT, PROMPT] }, 'twice'],
+    ['a prompt without a name', { prompts: [{}] }, 'it lists prompts[0], which has no name'],
     [
-      'a title that hides',
-      { prompts: [{ ...PROMPT, title: 'a\u202eb' }] },
-      'too long or has invisible characters',
+      'a prompt with a name of another alphabet',
+      { prompts: [{ name: 'grееt' }] },
+      'it lists prompts[0].name, which is "',
     ],
-    ['an argument that is not valid', { prompts: [{ ...PROMPT, arguments: ['who'] }] }, 'an argument'],
-    ['a template without a scheme', { templates: [{ uriTemplate: '/x', name: 'x' }] }, 'a resource at'],
-    ['a template without a name', { templates: [{ uriTemplate: 'test://x' }] }, 'has a name'],
+    ['a prompt twice', { prompts: [PROMPT, PROMPT] }, 'twice'],
+    ['a title that hides', { prompts: [{ ...PROMPT, title: 'a\u202eb' }] }, 'prompts[0].title'],
+    [
+      'an argument that is not valid',
+      { prompts: [{ ...PROMPT, arguments: ['who'] }] },
+      'prompts[0].arguments[0]',
+    ],
+    [
+      'a template without a scheme',
+      { templates: [{ uriTemplate: '/x', name: 'x' }] },
+      'templates[0].uriTemplate',
+    ],
+    [
+      'a template without a name',
+      { templates: [{ uriTemplate: 'test://x' }] },
+      'templates[0], which has no name',
+    ],
     [
       'more prompts than can be read',
       { prompts: Array(LISTED_LIMITS.prompts + 1).fill(PROMPT) },

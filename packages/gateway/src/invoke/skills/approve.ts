@@ -6,7 +6,8 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { digestValue } from '../../core/digest.ts';
 import { formatPrincipal } from '../../core/principal.ts';
-import { narrowGrant, type SkillGrant } from '../../skills/grant.ts';
+import { count } from '../../skills/audit/module/words.ts';
+import { type Narrowing, narrowGrant, type SkillGrant } from '../../skills/grant.ts';
 import { skillAt } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
 import { changeVersion } from '../../skills/index/write.ts';
@@ -26,18 +27,17 @@ import {
   standingOf,
 } from './skill-acts.ts';
 
+type Shown = Pick<InstalledSkill, 'artifact' | 'changedAtMs'>;
+
 export type Approving = Acting &
-  Named & {
-    /** What is not granted, as `narrowGrant` spells it. */
-    readonly withhold: readonly string[];
-    readonly limits: SkillGrant['limits'];
-    readonly config: Readonly<Record<string, string>>;
+  Named &
+  Narrowing & {
     readonly reason: string | null;
     /** The approver has read the warnings of the audit. */
     readonly acceptFindings: boolean;
     readonly enable: boolean;
     /** What the approver was shown; left out: the current state. */
-    readonly asShown?: Pick<InstalledSkill, 'artifact' | 'changedAtMs'>;
+    readonly asShown?: Shown;
   };
 
 export type Approved = { readonly skill: InstalledSkill; readonly reviewersMissing: number };
@@ -48,9 +48,8 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
   nextState(skill.state, 'approve', skill);
   const { manifest, trust } = skill;
   const grant = narrowGrant(manifest, approving);
-  const decidedBy = requireAct(gateway, 'approveSkill', approving, {
-    ...{ manifest, trust, grant, standing: standingOf(skill) },
-  });
+  const about = { manifest, trust, grant, standing: standingOf(skill) };
+  const decidedBy = requireAct(gateway, 'approveSkill', approving, about);
   const enabledBy = enablersOf(gateway, skill, { ...approving, grant });
   requirePassed(skill, approving.acceptFindings);
   const { signer } = await storedPackage(gateway, skill);
@@ -64,8 +63,6 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
   gateway.skills.running.look();
   return approved;
 }
-
-type Shown = Pick<InstalledSkill, 'artifact' | 'changedAtMs'>;
 
 /** Boundary: what was reviewed is what is approved; any later change needs another approval. */
 function requireAsShown(skill: InstalledSkill, other: Shown | null): asserts other is Shown {
@@ -85,19 +82,19 @@ function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
   }
   const warnings = report.findings.filter(({ severity }) => severity === 'warning');
   if (warnings.length === 0 || acceptFindings) return;
+  const ids = [...new Set(warnings.map(({ id }) => id))].join(', ');
+  const is = `its audit has ${count(warnings.length, 'warning')} (${ids})`;
   throw new CodedError(
     'skill/audit-failed',
-    `Cannot approve ${spell(skill)}: its audit has ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'} (${[...new Set(warnings.map(({ id }) => id))].join(', ')}), expected --accept-findings`,
+    `Cannot approve ${spell(skill)}: ${is}, expected --accept-findings`,
     { remedy: `Read them with \`palisade skill audit ${skill.id}\`, then approve with --accept-findings.` },
   );
 }
 
 type Granting = Approving & { readonly grant: SkillGrant };
 
-type Tally = { readonly approvedBy: readonly string[]; readonly reviewersMissing: number };
-
 /** Who has agreed to this same grant, including this one, and how many are still missing. */
-function tallyOf(gateway: Gateway, skill: InstalledSkill, { grant, by }: Granting): Tally {
+function tallyOf(gateway: Gateway, skill: InstalledSkill, { grant, by }: Granting) {
   const isSameGrant = skill.grant !== null && digestValue(skill.grant) === digestValue(grant);
   const before = isSameGrant ? skill.approvedBy : [];
   const approvedBy = [...new Set([...before, formatPrincipal(by)])];
@@ -126,8 +123,7 @@ function agree(gateway: Gateway, tx: Transaction, skill: InstalledSkill, agreein
   const step = { event: 'approve', acting: agreeing, decidedBy, reason, grant, approvedBy } as const;
   const approved = move(gateway, tx, skill, step);
   if (enabledBy === null) return { skill: approved, reviewersMissing };
-  const decided = { ...agreeing, decidedBy: enabledBy };
-  return { skill: activate(gateway, tx, approved, decided), reviewersMissing };
+  return { skill: activate(gateway, tx, approved, { ...agreeing, decidedBy: enabledBy }), reviewersMissing };
 }
 
 type Waiting = Agreeing & { readonly approvedBy: readonly string[] };

@@ -6,21 +6,16 @@ import { advisoryFile } from '../../skills/advisories.ts';
 import { Artifacts } from '../../skills/artifacts.ts';
 import { reportOf } from '../../skills/audit/audit.ts';
 import type { AuditReport } from '../../skills/audit/check.ts';
-import { dueForAudit, skillAt, versionsOf } from '../../skills/index/read.ts';
+import { dueForAudit, skillAt } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
-import { nextState } from '../../skills/lifecycle.ts';
+import { nextState, type SkillRef } from '../../skills/lifecycle.ts';
 import type { SkillPackage } from '../../skills/package/skill-package.ts';
 import { RunningSkills } from '../../skills/running.ts';
 import type { Gateway, InstalledSkills, Records } from '../gateway.ts';
 import { examine, storedPackage } from './examine.ts';
-import { type Acting, move, type Named, requireActUpon, requireSkill } from './skill-acts.ts';
+import { type Acting, move, type Named, quarantine, requireActUpon, requireSkill } from './skill-acts.ts';
 
-type Auditing = Acting &
-  Named & {
-    /** Whether the test cases are run as well. */
-    readonly withCases: boolean;
-    readonly signal: AbortSignal;
-  };
+type Auditing = Acting & Named & Pick<InstalledAudit, 'withCases' | 'signal'>;
 
 /** Audits a skill again; one that fails is quarantined, whatever its state was. */
 export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<InstalledSkill> {
@@ -37,6 +32,7 @@ type InstalledAudit = {
   readonly acting: Acting | null;
   /** Null: it is read from disk. */
   readonly pkg: SkillPackage | null;
+  /** Whether the test cases are run as well. */
   readonly withCases: boolean;
   readonly signal: AbortSignal;
 };
@@ -50,23 +46,25 @@ export async function auditInstalled(
   const found = pkg ?? (await packageOrQuarantine(gateway, skill, acting));
   const cases = acting === null || !withCases ? null : { ...acting, signal };
   const report = withCasesBefore(found, await examine(gateway, found, cases), skill.report);
-  const decidedBy: readonly string[] = [];
+  const step = { acting, decidedBy: [], report };
   const audited = await gateway.store.commit((tx) => {
     const now = skillAt(tx, skill.id, skill.version);
-    if (now === null || now.artifact !== skill.artifact || now.state === 'revoked') throw overtaken(skill);
+    if (now === null || now.artifact !== skill.artifact || now.state === 'revoked')
+      throw new CodedError(
+        'skill/conflict',
+        `Cannot audit ${skill.id}@${skill.version}: it was changed in the meantime`,
+      );
     const why = report.verdict === 'failed' ? 'the audit found what must not run' : null;
     if (now.state === 'ingested' || now.state === 'audited') {
-      const looked =
-        now.state === 'audited'
-          ? now
-          : move(gateway, tx, now, { event: 'audit', acting, decidedBy, reason: why, report });
+      const isLooked = now.state === 'audited';
+      const looked = isLooked ? now : move(gateway, tx, now, { ...step, event: 'audit', reason: why });
       const reason = why ?? 'it is new, and waits for an approval';
-      return move(gateway, tx, looked, { event: 'quarantine', acting, decidedBy, reason, report });
+      return move(gateway, tx, looked, { ...step, event: 'quarantine', reason });
     }
     // Those who agreed before it failed have not seen the findings.
     const ends = why === null ? {} : { grant: null, approvedBy: [] };
     const event = why === null || now.state === 'quarantined' ? 'audit' : 'quarantine';
-    return move(gateway, tx, now, { event, acting, decidedBy, reason: why ?? now.reason, report, ...ends });
+    return move(gateway, tx, now, { ...step, event, reason: why ?? now.reason, ...ends });
   });
   gateway.skills.running.look();
   return audited;
@@ -94,28 +92,13 @@ async function packageOrQuarantine(
   }
 }
 
-type Why = { readonly why: string; readonly acting: Acting | null };
-
 /** Quarantines a skill whose bytes are not those that were approved; does nothing where it already is. */
 export async function quarantineChanged(
   gateway: Pick<Gateway, 'store' | 'journal' | 'clock' | 'skills'>,
-  { id, version }: Pick<InstalledSkill, 'id' | 'version'>,
-  { why, acting }: Why,
+  skill: SkillRef,
+  why: Parameters<typeof quarantine>[3],
 ): Promise<void> {
-  await gateway.store.commit((tx) => {
-    // Boundary: a row that was tampered with, and can no longer be read as a whole, is quarantined all the same.
-    const skill = versionsOf(tx, id).find((each) => each.version === version);
-    if (skill === undefined || skill.state === 'quarantined' || skill.state === 'revoked') return;
-    const step = {
-      event: 'quarantine',
-      acting,
-      decidedBy: [],
-      reason: why,
-      grant: null,
-      approvedBy: [],
-    } as const;
-    move(gateway, tx, skill, step);
-  });
+  await gateway.store.commit((tx) => quarantine(gateway, tx, skill, why));
   gateway.skills.running.look();
 }
 
@@ -145,10 +128,6 @@ export async function auditDue(
     }
   }
   return audited;
-}
-
-function overtaken({ id, version }: InstalledSkill): CodedError {
-  return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed in the meantime`);
 }
 
 type OpenedSkills = { readonly installed: InstalledSkills; readonly tools: SkillTools };

@@ -31,12 +31,8 @@ export async function examine(gateway: Gateway, pkg: SkillPackage, cases: CaseRu
   const isRefused = looked.some(({ severity }) => severity === 'refusal');
   // What must not run is not run for its test cases either.
   if (cases === null || isRefused) return reportOf(pkg, looked, { cases: null, palisade });
-  const results = await runCases(gateway, {
-    ...cases,
-    pkg,
-    withCapabilities: false,
-    mostMs: AUDIT_LIMITS.casesMs,
-  });
+  const mostMs = AUDIT_LIMITS.casesMs;
+  const results = await runCases(gateway, { ...cases, pkg, withCapabilities: false, mostMs });
   return reportOf(pkg, [...looked, ...findingsOf(results)], { cases: countsOf(results), palisade });
 }
 
@@ -109,12 +105,10 @@ export async function auditBench(gateway: Gateway, pkg: SkillPackage): Promise<A
   const schemas = new Schemas();
   return {
     abi: ABI,
-    linkComponent: (bytes) => {
-      const linked = linkToWorld(bytes);
-      return {
-        bytes: linked.bytes,
-        imports: linked.imports.map((each) => ({ ...each, need: needOfImport(each) })),
-      };
+    linkComponent: (component) => {
+      const { bytes, imports } = linkToWorld(component);
+      const rows = imports.map((each) => ({ each, row: worldRow(each) }));
+      return { bytes, imports: rows.map(({ each, row }) => ({ ...each, need: row ? needOf(row) : null })) };
     },
     schemaProblem: (schema) => schemaProblem(schemas, schema),
     trust: trustOf(gateway.store, pkg, { nowMs: gateway.clock.nowMs(), use: 'load' }),
@@ -131,13 +125,6 @@ export function trustOf(
 ): TrustVerdict {
   const { publisher } = manifest;
   return trustFor(keysOf(reader, publisher), { ...asked, publisher, keyId: signer?.keyId ?? null });
-}
-
-type Import = { readonly module: string; readonly name: string };
-
-function needOfImport(each: Import): string | null {
-  const row = worldRow(each);
-  return row === undefined ? null : needOf(row);
 }
 
 function schemaProblem(schemas: Schemas, schema: JsonSchema): string | null {

@@ -126,7 +126,7 @@ function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: In
     });
     recordTrust(gateway, tx, ingesting, { act: 'added', key });
   }
-  addVersion(tx, {
+  const { skill } = addVersion(tx, {
     ...{ id, version, publisher, name, artifact, keyId: signer.keyId, trust, manifest },
     ...{ installedAtMs: nowMs, installedBy: by },
   });
@@ -136,16 +136,7 @@ function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: In
     acting: ingesting,
     body: { publisher, key: signer.keyId, trust, decidedBy: [...ingesting.decidedBy] },
   });
-  const installed = skillAt(tx, id, version);
-  if (installed === null)
-    throw new TypeError(`Cannot install ${id}@${version}: it is not there after it was added`);
-  return installed;
-}
-
-/** A running version that is no longer what was approved is quarantined by its next call; no comparison is possible. */
-function unlessChanged(error: unknown): null {
-  if (error instanceof CodedError && error.code === 'skill/changed') return null;
-  throw error;
+  return skill;
 }
 
 /** The differences from the version that runs; null where none does, or it cannot be read. */
@@ -154,7 +145,11 @@ async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<Skill
   const active = activeOf(gateway.store, id);
   const before = active === null || active === version ? null : skillAt(gateway.store, id, active);
   if (before === null) return null;
-  const old = await storedPackage(gateway, before).catch(unlessChanged);
+  const old = await storedPackage(gateway, before).catch((error: unknown) => {
+    // A running version that is no longer what was approved is quarantined by its next call.
+    if (error instanceof CodedError && error.code === 'skill/changed') return null;
+    throw error;
+  });
   if (old === null) return null;
   return differenceOf(
     { manifest: before.manifest, grant: before.grant, prose: proseOf(old) },

@@ -10,7 +10,6 @@ import { makeId } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { Principal } from '../../core/principal.ts';
 import { formatProblem } from '../../core/shape-problem.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import type { Tool } from '../../core/tool.ts';
@@ -22,11 +21,10 @@ import type { SkillPackage } from '../../skills/package/skill-package.ts';
 import { Space } from '../../storage/space.ts';
 import type { Gateway } from '../gateway.ts';
 import { invoke } from '../invoke.ts';
+import type { Acting } from './skill-acts.ts';
 
-export type CaseJob = {
+export type CaseJob = Acting & {
   readonly pkg: SkillPackage;
-  readonly by: Principal;
-  readonly tenant: string;
   readonly withCapabilities: boolean;
   readonly signal: AbortSignal;
   /** No case starts after this many milliseconds; left out: all of them start. */
@@ -56,16 +54,16 @@ const MOST_SHOWN_CHARS = 400;
 /** Runs every case in order; a package may have none. Throws where its cases cannot be read, or on cancellation. */
 export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly CaseResult[]> {
   const { pkg, withCapabilities } = job;
-  const parsed = parseCases(pkg.entries, pkg.manifest);
-  if (!parsed.ok)
-    throw new CodedError(
-      'skill/invalid-package',
-      `Cannot read the test cases of ${pkg.manifest.id}: ${formatProblem(parsed.problem, parsed.problem.file)}`,
-    );
+  const { manifest } = pkg;
+  const parsed = parseCases(pkg.entries, manifest);
+  if (!parsed.ok) {
+    const why = formatProblem(parsed.problem, parsed.problem.file);
+    throw new CodedError('skill/invalid-package', `Cannot read the test cases of ${manifest.id}: ${why}`);
+  }
   const skill = `${PREFIX}${makeId('s', gateway.clock.nowMs(), gateway.random)}`;
   const grant = withCapabilities
-    ? testGrant(pkg.manifest)
-    : narrowGrant(pkg.manifest, { ...NONE, withhold: ['all'] });
+    ? testGrant(manifest)
+    : narrowGrant(manifest, { ...NONE, withhold: ['all'] });
   const tools = testTools(pkg, grant, skill);
   const bench = { ...gateway, registry: gateway.registry.with(tools) };
   const results: CaseResult[] = [];
@@ -76,10 +74,7 @@ export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly
       const result = isLate ? notRun(tried, LATE) : await runCase(bench, job, tried);
       // Boundary: a cancelled case says nothing about the skill.
       if (job.signal.aborted)
-        throw new CodedError(
-          'tier/cancelled',
-          `Cannot run the cases of ${pkg.manifest.id}: it was cancelled`,
-        );
+        throw new CodedError('tier/cancelled', `Cannot run the cases of ${manifest.id}: it was cancelled`);
       job.onCase?.(result);
       results.push(result);
     }
@@ -96,8 +91,7 @@ function testGrant(manifest: Manifest): SkillGrant {
     ...asks.http.map((entry) => `http=${entry}`),
     ...asks.secrets.map(({ name }) => `secret=${name}`),
   ];
-  const grant = narrowGrant(manifest, { ...NONE, withhold: [...new Set(reaching)] });
-  return grant;
+  return narrowGrant(manifest, { ...NONE, withhold: [...new Set(reaching)] });
 }
 
 function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonly Tool[] {
@@ -107,12 +101,7 @@ function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonl
     const { skill: _, executor, ...rest } = tool;
     if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is not a module`);
     const program = { ...executor.program, skill, isRecorded: false };
-    return {
-      ...rest,
-      id: `${PREFIX}${tool.id}`,
-      category: CATEGORY,
-      executor: { kind: 'wasm', program },
-    };
+    return { ...rest, id: `${PREFIX}${tool.id}`, category: CATEGORY, executor: { kind: 'wasm', program } };
   });
 }
 

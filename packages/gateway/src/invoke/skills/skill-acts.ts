@@ -4,15 +4,14 @@ import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { authorizeAct } from '../../policy/authorize.ts';
 import type { SkillAct, SkillStanding } from '../../policy/entities.ts';
-import type { AuditReport } from '../../skills/audit/check.ts';
 import { hostsOf } from '../../skills/capabilities/http.ts';
 import { capabilitiesOf, openGrants } from '../../skills/capabilities/kinds.ts';
 import { type SkillGrant, wholeGrant } from '../../skills/grant.ts';
 import { skillAt, versionsOf } from '../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../skills/index/skill.ts';
-import { changeVersion } from '../../skills/index/write.ts';
+import { changeVersion, type SkillChange } from '../../skills/index/write.ts';
 import type { SkillEvent, SkillState } from '../../skills/lifecycle.table.ts';
-import { nextState } from '../../skills/lifecycle.ts';
+import { nextState, type SkillRef } from '../../skills/lifecycle.ts';
 import type { Manifest } from '../../skills/manifest/manifest.ts';
 import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
@@ -68,7 +67,7 @@ export function requireAct(
   const { manifest, trust, grant = wholeGrant(manifest), standing } = about;
   const { id, publisher, version, asks } = manifest;
   const open = openGrants(grant.wasm);
-  const ruling = authorizeAct(gateway.policy, by, act, {
+  const { allowed, decidedBy, message } = authorizeAct(gateway.policy, by, act, {
     tenant,
     nowMs: gateway.clock.nowMs(),
     skill: { id, publisher, version, trust },
@@ -83,7 +82,6 @@ export function requireAct(
       ...standing,
     },
   });
-  const { allowed, decidedBy, message } = ruling;
   if (allowed) return decidedBy;
   gateway.store.transact((tx) =>
     gateway.journal.append(tx, {
@@ -138,19 +136,10 @@ export function recordSkill(
   });
 }
 
-/** The actor that the index names for a change. */
-function actorOf(acting: Acting | null): string {
-  return acting === null ? 'gateway' : formatPrincipal(acting.by);
-}
-
-type Move = {
+type Move = Pick<SkillChange, 'reason' | 'report' | 'grant' | 'approvedBy'> & {
   readonly event: SkillEvent;
   readonly acting: Acting | null;
   readonly decidedBy: readonly string[];
-  readonly reason: string | null;
-  readonly report?: AuditReport;
-  readonly grant?: SkillGrant | null;
-  readonly approvedBy?: readonly string[];
 };
 
 /** What must be known about a version for a lifecycle step. */
@@ -167,7 +156,7 @@ export function move<Skill extends Movable>(
   const to = nextState(from, event, skill);
   if (to === null) throw new CodedError('skill/wrong-state', `Cannot ${event} ${id}@${version} that way`);
   const atMs = gateway.clock.nowMs();
-  const by = actorOf(acting);
+  const by = acting === null ? 'gateway' : formatPrincipal(acting.by);
   const { report, grant, approvedBy } = changes;
   changeVersion(tx, { id, version, from, to, atMs, by, reason, ...changes });
   recordSkill(gateway, tx, {
@@ -176,18 +165,28 @@ export function move<Skill extends Movable>(
     acting,
     body: {
       ...{ event, from, to, reason, decidedBy: [...decidedBy] },
-      ...(report === undefined
-        ? {}
-        : { verdict: report.verdict, findings: report.findings.map((finding) => finding.id) }),
-      ...(grant === undefined ? {} : { grant: grant === null ? null : digestValue(grant) }),
-      ...(approvedBy === undefined ? {} : { approvedBy: [...approvedBy] }),
+      ...(report && { verdict: report.verdict, findings: report.findings.map((finding) => finding.id) }),
+      ...(grant !== undefined && { grant: grant && digestValue(grant) }),
+      ...(approvedBy && { approvedBy: [...approvedBy] }),
     },
   });
-  return {
-    ...skill,
-    ...{ state: to, reason, changedAtMs: atMs, changedBy: by },
-    ...(report === undefined ? {} : { report, auditedAtMs: atMs }),
-    ...(grant === undefined ? {} : { grant }),
-    ...(approvedBy === undefined ? {} : { approvedBy }),
-  };
+  const audited = report && { auditedAtMs: atMs };
+  return { ...skill, state: to, reason, changedAtMs: atMs, changedBy: by, ...audited, ...changes };
+}
+
+type Why = { readonly why: string; readonly acting: Acting | null };
+
+/** Quarantines a version and ends its approval; returns whether it was in use before. */
+export function quarantine(
+  gateway: Pick<Gateway, 'journal' | 'clock'>,
+  tx: Transaction,
+  { id, version }: SkillRef,
+  { why, acting }: Why,
+): boolean {
+  // Boundary: a row that was tampered with, and can no longer be read as a whole, is quarantined all the same.
+  const skill = versionsOf(tx, id).find((each) => each.version === version);
+  if (skill === undefined || skill.state === 'quarantined' || skill.state === 'revoked') return false;
+  const ends = { decidedBy: [], grant: null, approvedBy: [] };
+  move(gateway, tx, skill, { event: 'quarantine', acting, reason: why, ...ends });
+  return true;
 }

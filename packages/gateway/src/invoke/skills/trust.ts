@@ -2,14 +2,13 @@
 import { nodePrimitives } from '../../attest/primitives.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { formatPrincipal } from '../../core/principal.ts';
-import { skillsOfKey, versionsOf } from '../../skills/index/read.ts';
+import { skillsOfKey } from '../../skills/index/read.ts';
 import { TEXTS } from '../../skills/manifest/texts.table.ts';
 import { addKey, keysOf, readPublicKey, retireKeys, revokeKey, type TrustedKey } from '../../skills/trust.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { requireAdministrator } from '../administer.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Acting } from './skill-acts.ts';
-import { move } from './skill-acts.ts';
+import { type Acting, quarantine } from './skill-acts.ts';
 
 export type Adding = Acting & {
   readonly publisher: string;
@@ -62,13 +61,9 @@ export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise
     const key = revokeKey(tx, { keyId, reason, atMs: gateway.clock.nowMs() });
     recordTrust(gateway, tx, revoking, { act: 'revoked', key });
     const quarantined = skillsOfKey(tx, keyId).flatMap(({ id, version }) => {
-      // Also a row that was tampered with, and can no longer be read as a whole.
-      const skill = versionsOf(tx, id).find((each) => each.version === version);
-      if (skill === undefined || skill.state === 'quarantined' || skill.state === 'revoked') return [];
       const why = `the key ${keyId} of its publisher was revoked`;
-      const step = { event: 'quarantine', acting: revoking, decidedBy: [], reason: why } as const;
-      move(gateway, tx, skill, { ...step, grant: null, approvedBy: [] });
-      return [`${id}@${version}`];
+      const isNew = quarantine(gateway, tx, { id, version }, { why, acting: revoking });
+      return isNew ? [`${id}@${version}`] : [];
     });
     return { key, quarantined };
   });
@@ -86,8 +81,8 @@ async function readKey({ document, publisher }: Adding): Promise<Pick<TrustedKey
       { remedy: 'Use the name of the publisher as it is written in skill.toml.' },
     );
   const read = await readPublicKey(document, nodePrimitives);
-  if (read.ok) return read.key;
-  throw new CodedError('skill/untrusted', `Cannot trust the key: ${read.why}`, {
+  if (read.ok) return read.value;
+  throw new CodedError('skill/untrusted', `Cannot trust the key: ${read.problem}`, {
     remedy: 'Use the public key document that `palisade skill sign --new-key` writes beside the key.',
   });
 }

@@ -28,9 +28,9 @@ export function byPackage(advisories: readonly Advisory[]): (component: Componen
   const known = new Map<string, Advisory[]>();
   for (const advisory of advisories)
     for (const name of new Set(advisory.affected.flatMap(namesOf))) {
-      const others = known.get(name);
-      if (others === undefined) known.set(name, [advisory]);
-      else others.push(advisory);
+      const others = known.get(name) ?? [];
+      others.push(advisory);
+      known.set(name, others);
     }
   return (component) => new Set(namesOf(component).flatMap((name) => known.get(name) ?? []));
 }
@@ -55,12 +55,11 @@ function isSamePackage(affected: AffectedPackage, { name, purl }: Component): bo
   if (is === null) return isAlike(affected.name, name) ? false : null;
   const other = affected.purl === null ? null : parsePurl(affected.purl);
   if (other !== null && other.type === is.type && other.name === is.name) return true;
-  const named = ecosystemName(is);
+  const [ecosystem, spell] = ECOSYSTEMS.get(is.type) ?? [null, same];
   // A type without an ecosystem, such as generic, says nothing of whose package it is.
-  if (named === null) return isAlike(affected.name, lastOf(is.name)) ? false : null;
-  const [ecosystem = ''] = affected.ecosystem.split(':');
-  if (!isAlike(named.ecosystem, ecosystem)) return null;
-  return named.spell(affected.name) === named.spell(is.name) ? true : null;
+  if (ecosystem === null) return isAlike(affected.name, lastOf(is.name)) ? false : null;
+  if (!isAlike(ecosystem, affected.ecosystem.split(':')[0] ?? '')) return null;
+  return spell(affected.name) === spell(is.name) ? true : null;
 }
 
 function isAlike(a: string, b: string): boolean {
@@ -79,11 +78,8 @@ function hasVersion({ versions, ranges, isEveryVersion }: AffectedPackage, versi
 /** Walks the events in the order of their versions, as OSV has it. */
 function isWithin({ events }: AffectedRange, version: string): boolean {
   const limits = events.filter(({ kind }) => kind === 'limit');
-  if (
-    limits.length > 0 &&
-    !limits.some((limit) => limit.version === '*' || order(version, limit.version) < 0)
-  )
-    return false;
+  const isBelow = limits.some((limit) => limit.version === '*' || order(version, limit.version) < 0);
+  if (limits.length > 0 && !isBelow) return false;
   // A range that names no beginning starts at the first version.
   let isAffected = events.length > 0 && !events.some(({ kind }) => kind === 'introduced');
   for (const { kind, version: at } of [...events].sort(byVersion)) {
@@ -150,25 +146,25 @@ function rankOf(part: string): number {
 /** A package URL without what follows its version: what kind of package, its whole name, and which version. */
 type Purl = { readonly type: string; readonly name: string; readonly version: string | null };
 
-type Ecosystem = { readonly name: string; readonly spell?: (name: string) => string };
-
+const same = (name: string) => name;
 const lower = (name: string) => name.toLowerCase();
 
-/** What OSV calls the ecosystem of a type, and how names are compared there. */
-const ECOSYSTEMS: Readonly<Record<string, Ecosystem>> = {
-  npm: { name: 'npm' },
-  pypi: { name: 'PyPI', spell: (name) => lower(name).replace(/[-_.]+/g, '-') },
-  cargo: { name: 'crates.io' },
-  golang: { name: 'Go' },
-  maven: { name: 'Maven', spell: (name) => name.replace('/', ':') },
-  nuget: { name: 'NuGet', spell: lower },
-  gem: { name: 'RubyGems' },
-  composer: { name: 'Packagist', spell: lower },
-  hex: { name: 'Hex' },
-  pub: { name: 'Pub' },
-  swift: { name: 'SwiftURL' },
-  conan: { name: 'ConanCenter' },
-};
+/** What OSV calls the ecosystem of a type, and the spelling in which names are compared there. */
+const ECOSYSTEMS: ReadonlyMap<string, readonly [ecosystem: string, spell: (name: string) => string]> =
+  new Map([
+    ['npm', ['npm', same]],
+    ['pypi', ['PyPI', (name) => lower(name).replace(/[-_.]+/g, '-')]],
+    ['cargo', ['crates.io', same]],
+    ['golang', ['Go', same]],
+    ['maven', ['Maven', (name) => name.replace('/', ':')]],
+    ['nuget', ['NuGet', lower]],
+    ['gem', ['RubyGems', same]],
+    ['composer', ['Packagist', lower]],
+    ['hex', ['Hex', same]],
+    ['pub', ['Pub', same]],
+    ['swift', ['SwiftURL', same]],
+    ['conan', ['ConanCenter', same]],
+  ]);
 
 /** Parses a package URL; null for anything else. */
 function parsePurl(text: string): Purl | null {
@@ -179,14 +175,6 @@ function parsePurl(text: string): Purl | null {
   const name = parts.filter((part) => part !== '').join('/');
   const version = at > 0 ? decode(rest.slice(at + 1)) : null;
   return type === '' || name === '' ? null : { type: type.toLowerCase(), name, version };
-}
-
-/** The ecosystem of a package, and the spelling in which its names are compared; null: OSV has none for it. */
-function ecosystemName({
-  type,
-}: Pick<Purl, 'type'>): { ecosystem: string; spell: (name: string) => string } | null {
-  const row = Object.hasOwn(ECOSYSTEMS, type) ? ECOSYSTEMS[type] : undefined;
-  return row === undefined ? null : { ecosystem: row.name, spell: row.spell ?? ((name) => name) };
 }
 
 function decode(name: string): string {

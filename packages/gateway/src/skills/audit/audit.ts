@@ -36,19 +36,14 @@ export function auditPackage(pkg: SkillPackage, bench: AuditBench): readonly Aud
   );
 }
 
-function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): readonly AuditFinding[] {
+function findingsOf(check: AuditCheck, subject: AuditSubject): readonly AuditFinding[] {
+  const { id, severity } = check;
   const findings: AuditFinding[] = [];
   let more = 0;
-  for (const { where, what, remedy } of look(subject)) {
+  for (const { where, what, remedy = check.remedy ?? '' } of check.look(subject)) {
+    const shown = { where: harmless(where), sentence: harmless(what), remedy: harmless(remedy) };
     if (findings.length === AUDIT_LIMITS.findingsPerCheck) more += 1;
-    else
-      findings.push({
-        id,
-        severity,
-        where: harmless(where),
-        sentence: harmless(what),
-        remedy: harmless(remedy),
-      });
+    else findings.push({ id, severity, ...shown });
   }
   const last = findings.at(-1);
   if (more === 0 || last === undefined) return findings;

@@ -1,11 +1,10 @@
 import { CODES, type Code } from '@palisade/sdk';
 import { quote } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
-import { jsonPositions } from '../../core/json-positions.ts';
+import { anyText, ifPresent, readJson } from '../../core/json-shape.ts';
 import { accept, type Problem, type Result, reject } from '../../core/result.ts';
 import {
   anything,
-  check,
   choice,
   type FilledTable,
   note,
@@ -20,8 +19,6 @@ import {
   type ValueSite,
   withDefault,
 } from '../../core/shape.ts';
-import { locate } from '../../core/shape-problem.ts';
-import { parseStrict } from '../../core/strict-json.ts';
 import { CASE_LIMITS } from '../limits.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { CASES_FOLDER, type Entries } from '../package/skill-package.ts';
@@ -72,13 +69,9 @@ function readFile(
   bytes: Uint8Array,
   shape: FileShape,
 ): Result<readonly SkillCase[], CaseProblem> {
-  const parsed = parseStrict(bytes, { maxBytes: CASE_LIMITS.fileBytes, maxDepth: CASE_LIMITS.levels });
-  if (!parsed.ok) return reject({ ...parsed.problem, file });
-  const checked = check(parsed.value, shape);
-  if (checked.ok) return accept(checked.value.cases.map((raw) => toCase(raw, file)));
-  const [first] = locate(checked.problem, jsonPositions(Buffer.from(bytes).toString()), 1);
-  const unfit = { subject: 'the file', is: 'it is not a file of cases', expected: '{"cases": [...]}' };
-  return reject({ ...(first ?? unfit), file });
+  const read = readJson(bytes, { maxBytes: CASE_LIMITS.fileBytes, maxDepth: CASE_LIMITS.levels }, shape);
+  if (!read.ok) return reject({ ...read.problem, file });
+  return accept(read.value.cases.map((raw) => toCase(raw, file)));
 }
 
 type FileShape = ReturnType<typeof fileShape>;
@@ -100,16 +93,11 @@ function caseFields({ tools }: Manifest) {
     name: required(NAME),
     tool: required(choice(tools.map(({ id }) => id))),
     input: required(anything),
-    output: given(anything),
+    output: ifPresent(anything),
     code: optional(CODE),
-    message: optional(textLike('a text', () => true)),
+    message: optional(anyText),
     needs: withDefault(texts(choice(CASE_NEEDS)), []),
   };
-}
-
-/** A key whose value may be null as well: what is missing is undefined. */
-function given<T>(shape: Shape<T>) {
-  return { shape, example: null, fill: () => undefined };
 }
 
 function demandEnding(raw: RawCase, site: ValueSite): void {

@@ -1,4 +1,6 @@
 import type { Digest } from '../../core/digest.ts';
+import { anyText, list, literal, object, orNull, type Shaped, whole } from '../../core/json-shape.ts';
+import { choice, type Shape } from '../../core/shape.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import type { Advisory } from '../advisories.ts';
 import type { SkillPackage } from '../package/skill-package.ts';
@@ -6,8 +8,23 @@ import type { TrustVerdict } from '../trust.ts';
 import type { ModuleSubject } from './module/module-subject.ts';
 import type { Material } from './prose/material.ts';
 
-/** Something that a check saw: where, what it is, and what to do about it. */
-export type Sighting = { readonly where: string; readonly what: string; readonly remedy: string };
+/** Something that a check saw: where, what it is, and what to do about it where the remedy of the check does not fit. */
+export type Sighting = { readonly where: string; readonly what: string; readonly remedy?: string };
+
+type Remark = string | Omit<Sighting, 'where'>;
+
+/** What a check says of one thing that it looked at; null: nothing. */
+export type Remarks = Remark | null | readonly Remark[];
+
+export function sightingsAt(where: string, remarks: Remarks): readonly Sighting[] {
+  const all = remarks === null ? [] : [remarks].flat();
+  return all.map((each) => (typeof each === 'string' ? { where, what: each } : { where, ...each }));
+}
+
+/** What is said of these if there are any. */
+export function ifAny<T>(found: readonly T[], say: (found: readonly T[]) => string): string | null {
+  return found.length === 0 ? null : say(found);
+}
 
 /** What is audited, read once for all checks. */
 export type AuditSubject = {
@@ -25,8 +42,21 @@ export type AuditCheck = {
   readonly severity: AuditSeverity;
   /** What it looks for. */
   readonly sentence: string;
+  /** What to do about it; left out: every sighting says it. */
+  readonly remedy?: string;
   readonly look: (subject: AuditSubject) => Iterable<Sighting>;
 };
+
+type Weighed = { readonly id: string; readonly severity: AuditSeverity };
+
+/** Makes the rows of a table of checks, by their severity. */
+export function severities<Row extends Weighed>() {
+  const rowsOf = (severity: AuditSeverity) => (id: Row['id'], row: Omit<Row, keyof Weighed>) =>
+    ({ id, severity, ...row }) as Row;
+  return { refusal: rowsOf('refusal'), warning: rowsOf('warning'), note: rowsOf('note') };
+}
+
+export const { refusal, warning, note } = severities<AuditCheck>();
 
 /** What an audit needs and the audit does not know: the ABI, the world of components, schemas, trust and advisories. */
 export type AuditBench = {
@@ -60,33 +90,37 @@ export type AuditBench = {
 };
 
 /** A refusal prevents approval; a warning must be accepted by a person; a note is informational. */
-export type AuditSeverity = 'refusal' | 'warning' | 'note';
+const SEVERITY = choice(['refusal', 'warning', 'note']);
+export type AuditSeverity = Shaped<typeof SEVERITY>;
 
-export type AuditFinding = {
+const FINDING = object({
   /** Of the check that found it. */
-  readonly id: string;
-  readonly severity: AuditSeverity;
+  id: anyText,
+  severity: SEVERITY,
   /** A file of the package, with a line where there is one, or a part of the manifest. */
-  readonly where: string;
-  readonly sentence: string;
-  readonly remedy: string;
-};
+  where: anyText,
+  sentence: anyText,
+  remedy: anyText,
+});
+export type AuditFinding = Shaped<typeof FINDING>;
 
-export type AuditVerdict = 'passed' | 'failed';
+const CASES = object({ passed: whole, failed: whole, notRun: whole });
+export type CaseCounts = Shaped<typeof CASES>;
 
-/** How the test cases of the package ended; null where they were not run. */
-export type CaseCounts = { readonly passed: number; readonly failed: number; readonly notRun: number };
-
-export type AuditReport = {
-  readonly format: 1;
-  readonly skill: string;
-  readonly version: string;
-  readonly artifact: Digest;
-  readonly verdict: AuditVerdict;
-  readonly findings: readonly AuditFinding[];
+/** The form in which a report is kept. */
+export const REPORT = object({
+  format: literal(1),
+  skill: anyText,
+  version: anyText,
+  artifact: anyText as Shape<Digest>,
+  verdict: choice(['passed', 'failed']),
+  findings: list(FINDING),
   /** How many checks looked. */
-  readonly checks: number;
-  readonly cases: CaseCounts | null;
+  checks: whole,
+  /** How the test cases of the package ended; null: they were not run. */
+  cases: orNull(CASES),
   /** Of the palisade that audited. */
-  readonly palisade: string;
-};
+  palisade: anyText,
+});
+export type AuditReport = Shaped<typeof REPORT>;
+export type AuditVerdict = AuditReport['verdict'];

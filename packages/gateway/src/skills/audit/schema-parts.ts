@@ -11,31 +11,15 @@ export type SchemaPart = {
   readonly isAlternative: boolean;
 };
 
-const ONE = [
-  'items',
-  'additionalProperties',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-  'contains',
-  'propertyNames',
-];
-const NAMED = ['properties', 'patternProperties', '$defs', 'definitions'];
-const SEVERAL = ['anyOf', 'oneOf', 'allOf', 'prefixItems', 'if', 'then', 'else', 'not'];
+/** What joins several schemas about one value. */
+const LOGIC = ['anyOf', 'oneOf', 'allOf', 'if', 'then', 'else', 'not'];
+const PARTS = ['contains', 'propertyNames'];
 /** By the key of the value whose presence asks for the schema. */
 const DEPENDENT = ['dependentSchemas', 'dependencies'];
-/** What joins several schemas about one value. */
-const JOINING = [
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'if',
-  'then',
-  'else',
-  'not',
-  ...DEPENDENT,
-  'contains',
-  'propertyNames',
-];
+const JOINING = [...LOGIC, ...PARTS, ...DEPENDENT];
+const NAMED = ['properties', 'patternProperties', '$defs', 'definitions', ...DEPENDENT];
+const REST = ['items', 'prefixItems', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'];
+const KEYWORDS = [...REST, ...PARTS, ...NAMED, ...LOGIC];
 
 type Parts = { readonly parts: readonly SchemaPart[]; readonly depth: number };
 
@@ -75,7 +59,7 @@ type SchemaChild = { readonly keyword: string; readonly name: string; readonly c
 
 /** The schemas directly inside of one, with the keyword and the name or number that each has there. */
 function* childrenOf(schema: JsonSchema): Iterable<SchemaChild> {
-  for (const keyword of [...ONE, ...NAMED, ...SEVERAL, ...DEPENDENT]) {
+  for (const keyword of KEYWORDS) {
     const value = schema[keyword];
     if (value === undefined) continue;
     for (const [name, child] of named(keyword, value)) if (isSchema(child)) yield { keyword, name, child };
@@ -92,8 +76,7 @@ function* partsIn({ schema, path }: SchemaPart): Iterable<SchemaPart> {
 function named(keyword: string, value: Json): readonly (readonly [name: string, child: Json])[] {
   if (Array.isArray(value))
     return [...(value as readonly Json[]).entries()].map(([at, child]) => [String(at), child]);
-  const isMap = [...NAMED, ...DEPENDENT].includes(keyword);
-  return isMap && isSchema(value) ? Object.entries(value) : [['', value]];
+  return NAMED.includes(keyword) && isSchema(value) ? Object.entries(value) : [['', value]];
 }
 
 /** Whether a value can be a schema with keywords in it. */
@@ -128,7 +111,7 @@ export function edgesOf(schema: JsonSchema, root: JsonSchema): readonly SchemaEd
   for (const { keyword, name, child } of childrenOf(schema))
     if (!KEPT.includes(keyword))
       edges.push({ to: child, place: PLACES[keyword] ?? 'here', name: `${keyword} ${name}` });
-  const to = typeof schema.$ref === 'string' ? lookUp(root, schema.$ref) : null;
+  const to = typeof schema.$ref === 'string' ? referredIn(root, schema.$ref) : null;
   return to === null ? edges : [...edges, { to, place: 'here', name: '$ref' }];
 }
 
@@ -152,7 +135,7 @@ function areApart(a: JsonSchema, b: JsonSchema): boolean {
 }
 
 /** The schema that a reference such as `#/$defs/a` means; null: none, or another document. */
-function lookUp(root: JsonSchema, reference: string): JsonSchema | null {
+function referredIn(root: JsonSchema, reference: string): JsonSchema | null {
   if (!/^#(?:\/|$)/.test(reference)) return null;
   let value: Json | undefined = root;
   for (const part of reference.split('/').slice(1)) {

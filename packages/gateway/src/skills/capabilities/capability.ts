@@ -5,6 +5,7 @@
  * kinds.ts lists them, and nothing else knows them. The numbers and shapes that a run needs are in core/wasm.ts.
  */
 import { accept, type Result, reject, type ValuePath } from '../../core/result.ts';
+import type { Shape } from '../../core/shape.ts';
 import { type Misfit, misfitAt, type ShapeProblem } from '../../core/shape-problem.ts';
 import {
   type Asks,
@@ -13,8 +14,7 @@ import {
   isCapabilityName,
   type WasmGrants,
 } from '../../core/wasm.ts';
-import type { Shape } from '../index/shape.ts';
-import { type Checked, flagIn, textIn, textsIn } from '../manifest/checked.ts';
+import type { Checked } from '../manifest/checked.ts';
 import type { ManifestKey } from '../manifest/key-rows.ts';
 
 export type Capability = {
@@ -46,7 +46,6 @@ export type Capability = {
   readonly withhold?: (grants: WasmGrants, word: string) => Partial<WasmGrants>;
   /** What else still allows what the option should remove, spelled as it would be withheld; null: nothing. */
   readonly covering?: (word: string, left: WasmGrants, asks: Asks) => string | null;
-  readonly withholdAll?: (grants: WasmGrants) => Partial<WasmGrants>;
   /** Without the closed ones. */
   readonly openOnly?: (grants: WasmGrants) => Partial<WasmGrants>;
   /** Every single thing that is allowed, each in a spelling of its own; what is closed is not among them, nor is a value. */
@@ -98,16 +97,4 @@ export function parseNameAndMode(
     return accept({ name, mode: mode ?? null });
   const expected = [...modes.map((each) => `"${each}"`), 'nothing'].join(' or ');
   return reject({ is: `"${[mode, ...more].join(':')}" follows its name`, expected });
-}
-
-export function textOf(table: Checked, name: string): string {
-  return textIn(table, name) ?? '';
-}
-
-export function listIn(table: Checked, name: string): readonly string[] {
-  return (textsIn(table, name) ?? []).filter((each) => each !== null);
-}
-
-export function isSet(table: Checked, name: string): boolean {
-  return flagIn(table, name) === true;
 }

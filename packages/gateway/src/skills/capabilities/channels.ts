@@ -1,11 +1,11 @@
+import { anyText, list, object } from '../../core/json-shape.ts';
 import { accept } from '../../core/result.ts';
-import type { ChannelGrant } from '../../core/wasm.ts';
-import { isFlag, isText, listOf, objectOf } from '../index/shape.ts';
-import { flagIn, tablesIn } from '../manifest/checked.ts';
-import { flag, MOST_ASKED, required } from '../manifest/key-rows.ts';
-import { type Capability, isSet, parseNameAndMode, report, textOf } from './capability.ts';
+import { flag as flagShape } from '../../core/shape.ts';
+import { flagIn, isSet, tablesIn, textOf } from '../manifest/checked.ts';
+import { flag, MOST_ASKED, required, tables } from '../manifest/key-rows.ts';
+import { type Capability, parseNameAndMode, report } from './capability.ts';
 
-const isChannel = objectOf<ChannelGrant>({ name: isText, publish: isFlag, receive: isFlag });
+const CHANNELS = list(object({ name: anyText, publish: flagShape, receive: flagShape }));
 const USES = ['publish', 'receive'] as const;
 const VERBS = { publish: 'publishes to', receive: 'receives from' } as const;
 
@@ -15,13 +15,7 @@ export const channels: Capability = {
   isReaching: true,
   manifestKey: 'channels',
   keys: [
-    {
-      key: 'capabilities.channels[]',
-      type: 'tables',
-      min: 0,
-      max: MOST_ASKED,
-      sentence: 'Channels between skills.',
-    },
+    tables('capabilities.channels[]', 0, MOST_ASKED, 'Channels between skills.'),
     required('capabilities.channels[].name', 'capability-name', 'news', 'The name of the channel.'),
     flag('capabilities.channels[].publish', false, 'It sends messages.'),
     flag('capabilities.channels[].receive', false, 'It receives messages.'),
@@ -40,7 +34,7 @@ export const channels: Capability = {
       receive: isSet(channel, 'receive'),
     })),
   }),
-  shapes: { asks: { channels: listOf(isChannel) }, grants: { channels: listOf(isChannel) } },
+  shapes: { asks: { channels: CHANNELS }, grants: { channels: CHANNELS } },
 
   describe: (asks) =>
     asks.channels.flatMap((channel) =>
@@ -50,9 +44,7 @@ export const channels: Capability = {
       }),
     ),
   withholdings: (asks) => asks.channels.map(({ name }) => `channel=${name}`),
-  grantAll: (asks) => ({
-    channels: asks.channels.map(({ name, publish, receive }) => ({ name, publish, receive })),
-  }),
+  grantAll: ({ channels }) => ({ channels }),
   withhold: (grants, word) => ({
     channels: grants.channels.map((channel) => {
       const spelling = `channel=${channel.name}`;
@@ -60,9 +52,6 @@ export const channels: Capability = {
         channel[use] && word !== spelling && word !== `${spelling}:${use}`;
       return { name: channel.name, publish: isLeft('publish'), receive: isLeft('receive') };
     }),
-  }),
-  withholdAll: (grants) => ({
-    channels: grants.channels.map(({ name }) => ({ name, publish: false, receive: false })),
   }),
   openOnly: (grants) => ({
     channels: grants.channels.filter(({ publish, receive }) => publish || receive),

@@ -1,15 +1,15 @@
 import { quote } from '../../core/hostile-text.ts';
+import { anyText, list, orNull } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
 import type { WasmGrants } from '../../core/wasm.ts';
 import { formatAddress } from '../../egress/address.ts';
 import { isInside, widthOf } from '../../egress/address-range.ts';
 import { DEFAULT_PORTS } from '../../egress/authority.ts';
 import { type HostPattern, parseRule, type Rule } from '../../egress/rule.ts';
-import { isText, listOf, orNull } from '../index/shape.ts';
-import { type Checked, textsIn } from '../manifest/checked.ts';
+import { type Checked, listIn, textsIn } from '../manifest/checked.ts';
 import { flag, texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
-import { type Capability, type CheckContext, listIn, report, WILD_HINT } from './capability.ts';
+import { type Capability, type CheckContext, report, WILD_HINT } from './capability.ts';
 
 const KEY = 'http_egress_allowlist';
 
@@ -33,7 +33,7 @@ export const http: Capability = {
   ],
   check: checkHosts,
   readAsks: (asks) => ({ http: listIn(asks, KEY) }),
-  shapes: { asks: { http: listOf(isText) }, grants: { http: listOf(orNull(isText)) } },
+  shapes: { asks: { http: list(anyText) }, grants: { http: list(orNull(anyText)) } },
 
   describe: (asks) =>
     asks.http.map((entry) => {
@@ -49,7 +49,6 @@ export const http: Capability = {
     const cover = entry === undefined ? null : coveringEntry(entry, left.http);
     return cover === null ? null : `http=${cover}`;
   },
-  withholdAll: (grants) => ({ http: grants.http.map(() => null) }),
   openOnly: (grants) => ({ http: grants.http.filter((entry) => entry !== null) }),
   terms: (grants) => grants.http.flatMap((entry) => (entry === null ? [] : [`http=${entry}`])),
 

@@ -1,7 +1,8 @@
+import { object } from '../../core/json-shape.ts';
+import { flag, type Shape } from '../../core/shape.ts';
 import type { ShapeProblem } from '../../core/shape-problem.ts';
 import type { Risk } from '../../core/tool.ts';
 import { type Asks, type GrantKind, hasGrant, NO_GRANTS, type WasmGrants } from '../../core/wasm.ts';
-import { isFlag, objectOf, type Shape } from '../index/shape.ts';
 import { type Checked, flagIn } from '../manifest/checked.ts';
 import type { ManifestKey } from '../manifest/key-rows.ts';
 import type { AskRow, Capability } from './capability.ts';
@@ -54,13 +55,13 @@ export function readAsks(asks: Checked): Asks {
   return Object.assign({ allowWildcards }, ...ALL.map((each) => each.readAsks(asks)));
 }
 
-export const isAsks: Shape<Asks> = objectOf<Asks>(
-  Object.assign({ allowWildcards: isFlag }, ...ALL.map(({ shapes }) => shapes.asks)),
-);
-
-export const isGrants: Shape<WasmGrants> = objectOf<WasmGrants>(
+/** The forms in which both are kept. */
+export const ASKS = object(
+  Object.assign({ allowWildcards: flag }, ...ALL.map(({ shapes }) => shapes.asks)),
+) as Shape<Asks>;
+export const GRANTS = object(
   Object.assign({}, ...ALL.map(({ shapes }) => shapes.grants)),
-);
+) as Shape<WasmGrants>;
 
 /** All that is asked for; names in it were written by the author of the skill. */
 export function spellAsks({ asks }: { readonly asks: Asks }): readonly SpelledAsk[] {
@@ -82,10 +83,6 @@ export function grantAll(asks: Asks): WasmGrants {
 /** The grants without what one of the options of `withholdingsOf` removes. */
 export function withhold(grants: WasmGrants, word: string): WasmGrants {
   return changed(grants, (each) => each.withhold?.(grants, word));
-}
-
-export function withholdAll(grants: WasmGrants): WasmGrants {
-  return changed(grants, (each) => each.withholdAll?.(grants));
 }
 
 /** What is left that still allows what the option should remove, as it is spelled; null: nothing does. */

@@ -1,8 +1,10 @@
 /** A property of the module: it reaches nothing beyond the call, so it cannot be withheld. */
+import { anyText, list, orNull, record } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
-import { isFlag, isText, listOf, orNull, recordOf } from '../index/shape.ts';
+import { flag as flagShape } from '../../core/shape.ts';
+import { isSet, listIn } from '../manifest/checked.ts';
 import { flag, texts } from '../manifest/key-rows.ts';
-import { type Capability, isSet, listIn } from './capability.ts';
+import type { Capability } from './capability.ts';
 
 const CONFIG_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CONFIG_KEY_SHAPE = 'up to 64 letters, digits and . _ - that begin with a letter or digit';
@@ -24,7 +26,7 @@ function plain(kind: PlainKind, sentences: PlainTexts): Capability {
     manifestKey: kind,
     keys: [flag(`capabilities.${kind}`, false, sentences.key)],
     readAsks: (asks) => ({ [kind]: isSet(asks, kind) }),
-    shapes: { asks: { [kind]: isFlag }, grants: { [kind]: isFlag } },
+    shapes: { asks: { [kind]: flagShape }, grants: { [kind]: flagShape } },
     describe: (asks) => (asks[kind] ? [{ spelling: kind, sentence: sentences.ask, terms: [kind] }] : []),
     grantAll: (asks) => ({ [kind]: asks[kind] }),
     terms: (grants) => (grants[kind] ? [kind] : []),
@@ -70,7 +72,7 @@ export const config: Capability = {
     },
   ],
   readAsks: (asks) => ({ config: asks.config !== undefined ? listIn(asks, 'config') : null }),
-  shapes: { asks: { config: orNull(listOf(isText)) }, grants: { config: orNull(recordOf(isText)) } },
+  shapes: { asks: { config: orNull(list(anyText)) }, grants: { config: orNull(record(anyText)) } },
   describe: (asks) =>
     (asks.config ?? []).map((key) => ({
       spelling: `config:${key}`,

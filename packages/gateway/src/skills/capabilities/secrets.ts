@@ -1,24 +1,23 @@
 import { quote } from '../../core/hostile-text.ts';
+import { anyText, ifPresent, list, object } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
+import * as shape from '../../core/shape.ts';
 import type { AskedSecret, SecretGrant, SecretScope } from '../../core/wasm.ts';
-import { isFlag, isText, listOf, objectOf, oneOf } from '../index/shape.ts';
-import { type Checked, tablesIn, textIn, textsIn } from '../manifest/checked.ts';
-import { choice, MOST_ASKED, texts } from '../manifest/key-rows.ts';
+import { type Checked, listIn, tablesIn, textIn, textOf, textsIn } from '../manifest/checked.ts';
+import { choice, MOST_ASKED, tables, texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
-import {
-  type AskRow,
-  type Capability,
-  type CheckContext,
-  listIn,
-  parseNameAndMode,
-  report,
-  textOf,
-} from './capability.ts';
+import { type AskRow, type Capability, type CheckContext, parseNameAndMode, report } from './capability.ts';
 import { isReachable, reportWild, rulesOf } from './http.ts';
 
 const MOST_SECRETS = 64;
 const SCOPES = ['global', 'tenant', 'principal', 'skill'] as const satisfies readonly SecretScope[];
-const isScope = oneOf(...SCOPES);
+const scope = shape.choice(SCOPES);
+const SECRET_GRANT = shape.table({
+  name: shape.required(anyText),
+  mayReveal: shape.required(shape.flag),
+  hosts: shape.required(list(anyText)),
+  scope: ifPresent(scope),
+}) as shape.Shape<SecretGrant>;
 
 /** One secret, to be put into headers of requests or, where granted, read. */
 export const secrets: Capability = {
@@ -26,13 +25,7 @@ export const secrets: Capability = {
   isReaching: true,
   manifestKey: 'secrets',
   keys: [
-    {
-      key: 'capabilities.secrets[]',
-      type: 'tables',
-      min: 0,
-      max: MOST_ASKED,
-      sentence: 'Secrets of one scope and one use.',
-    },
+    tables('capabilities.secrets[]', 0, MOST_ASKED, 'Secrets of one scope and one use.'),
     choice(
       'capabilities.secrets[].scope',
       SCOPES,
@@ -66,32 +59,19 @@ export const secrets: Capability = {
   check: checkSecrets,
   readAsks: (asks) => ({ secrets: tablesIn(asks, 'secrets').flatMap(readSecrets) }),
   shapes: {
-    asks: {
-      secrets: listOf(
-        objectOf<AskedSecret>({ name: isText, scope: isScope, mayReveal: isFlag, hosts: listOf(isText) }),
-      ),
-    },
-    grants: {
-      secrets: listOf(
-        objectOf<SecretGrant>({ name: isText, mayReveal: isFlag, scope: isScope, hosts: listOf(isText) }, [
-          'scope',
-        ]),
-      ),
-    },
+    asks: { secrets: list(object({ name: anyText, scope, mayReveal: shape.flag, hosts: list(anyText) })) },
+    grants: { secrets: list(SECRET_GRANT) },
   },
 
   describe: (asks) => asks.secrets.flatMap(describeSecret),
   withholdings: (asks) => asks.secrets.map(({ name }) => `secret=${name}`),
-  grantAll: (asks) => ({
-    secrets: asks.secrets.map(({ name, mayReveal, scope, hosts }) => ({ name, mayReveal, scope, hosts })),
-  }),
+  grantAll: ({ secrets }) => ({ secrets }),
   withhold: (grants, word) => ({
     secrets: grants.secrets.map((secret) => {
       if (word === `secret=${secret.name}`) return closed(secret);
       return word === `reveal=${secret.name}` ? { ...secret, mayReveal: false } : secret;
     }),
   }),
-  withholdAll: (grants) => ({ secrets: grants.secrets.map(closed) }),
   openOnly: (grants) => ({
     secrets: grants.secrets.filter(({ mayReveal, hosts }) => mayReveal || hosts.length > 0),
   }),

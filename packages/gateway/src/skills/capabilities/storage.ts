@@ -1,14 +1,14 @@
 import { quote } from '../../core/hostile-text.ts';
+import { anyText, list, object } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import type { StorageGrant } from '../../core/wasm.ts';
-import { isText, listOf, objectOf } from '../index/shape.ts';
-import { type Checked, tableIn, textsIn } from '../manifest/checked.ts';
-import { texts } from '../manifest/key-rows.ts';
+import { type Checked, listIn, tableIn, textsIn } from '../manifest/checked.ts';
+import { table, texts } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
-import { type AskRow, type Capability, type CheckContext, listIn, report, WILD_HINT } from './capability.ts';
+import { type AskRow, type Capability, type CheckContext, report, WILD_HINT } from './capability.ts';
 
-const isPrefixes = objectOf<StorageGrant>({ read: listOf(isText), write: listOf(isText) });
+const PREFIXES = object({ read: list(anyText), write: list(anyText) });
 
 /** Keys below prefixes in the space of the tenant and the skill. */
 export const storage: Capability = {
@@ -16,12 +16,7 @@ export const storage: Capability = {
   isReaching: true,
   manifestKey: 'filesystem',
   keys: [
-    {
-      key: 'capabilities.filesystem',
-      type: 'table',
-      isFilled: true,
-      sentence: 'The storage of the skill, by prefixes of keys.',
-    },
+    table('capabilities.filesystem', 'The storage of the skill, by prefixes of keys.'),
     texts('capabilities.filesystem.read_roots', 'storage-root', ['notes/'], 'What it reads.'),
     texts(
       'capabilities.filesystem.write_roots',
@@ -38,7 +33,7 @@ export const storage: Capability = {
     const roots = tableIn(asks, 'filesystem');
     return { storage: { read: prefixesIn(roots, 'read_roots'), write: prefixesIn(roots, 'write_roots') } };
   },
-  shapes: { asks: { storage: isPrefixes }, grants: { storage: listOf(isPrefixes) } },
+  shapes: { asks: { storage: PREFIXES }, grants: { storage: list(PREFIXES) } },
 
   describe: (asks) => describePrefixes(asks.storage),
   withholdings: ({ storage: { read, write } }) => [
@@ -62,7 +57,6 @@ export const storage: Capability = {
     const cover = stillIn('read') ?? stillIn('write');
     return cover === null ? null : `storage=${cover}`;
   },
-  withholdAll: (grants) => ({ storage: grants.storage.map(() => ({ read: [], write: [] })) }),
   openOnly: (grants) => ({
     storage: grants.storage.filter(({ read, write }) => read.length > 0 || write.length > 0),
   }),

@@ -2,6 +2,7 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import type { Reader } from '../../store/transaction.ts';
 import type { SkillState } from '../lifecycle.table.ts';
+import type { SkillRef } from '../lifecycle.ts';
 import { compareVersions, parseVersion } from '../semver.ts';
 import { type InstalledSkill, type SkillSummary, skillOf, summaryOf } from './skill.ts';
 import {
@@ -66,21 +67,13 @@ export function isRevokedArtifact(reader: Reader, artifact: Digest): boolean {
   return reader.get(selectRevoked, { artifact }) !== undefined;
 }
 
-type ToolOwner = {
-  readonly id: string;
-  readonly version: string;
-  readonly state: SkillState;
-  readonly reason: string | null;
-};
+export type ToolOwner = Pick<InstalledSkill, 'id' | 'version' | 'state' | 'reason'>;
 
 /** Every installed version that has a tool of that id: the active one first, then from the newest on. */
 export function ownerOfTool(reader: Reader, toolId: string): readonly ToolOwner[] {
   const owners = newestFirst(reader.all(selectOwners, { toolId }));
-  const active = owners.filter(({ state }) => state === 'active');
-  return active.length === 0 ? owners : [...active, ...owners.filter(({ state }) => state !== 'active')];
+  return owners.sort((a, b) => Number(b.state === 'active') - Number(a.state === 'active'));
 }
-
-type VersionName = { readonly id: string; readonly version: string };
 
 type DueAsked = {
   /** Whatever was audited before is due. */
@@ -91,12 +84,12 @@ type DueAsked = {
 };
 
 /** Versions that can run, or be switched on, and want another audit; what was audited longest ago comes first. */
-export function dueForAudit(reader: Reader, { beforeMs, nowMs, limit }: DueAsked): readonly VersionName[] {
+export function dueForAudit(reader: Reader, { beforeMs, nowMs, limit }: DueAsked): readonly SkillRef[] {
   return reader.all(selectDue, { beforeMs, nowMs: nowMs ?? Number.MIN_SAFE_INTEGER, limit });
 }
 
 /** What a key has signed, in the order of installing. */
-export function skillsOfKey(reader: Reader, keyId: string): readonly VersionName[] {
+export function skillsOfKey(reader: Reader, keyId: string): readonly SkillRef[] {
   return reader.all(selectOfKey, { keyId });
 }
 
@@ -130,13 +123,11 @@ export function pageOf(reader: Reader, { after, limit, state }: SkillPageAsked):
   return { skills: shown.map(summaryOf), next: last === undefined ? null : `${last.id}:${last.seq}` };
 }
 
-type SkillTool = { readonly toolId: string; readonly id: string; readonly version: string };
-
 /** A page of the tools of active versions by their ids; `after` is the last one already seen. */
 export function pageOfTools(
   reader: Reader,
-  { after, limit }: { readonly after: string | null; readonly limit: number },
-): readonly SkillTool[] {
+  { after, limit }: Pick<SkillPageAsked, 'after' | 'limit'>,
+): readonly (SkillRef & { readonly toolId: string })[] {
   return reader.all(selectTools, { after: after ?? '', limit: bounded(limit) });
 }
 

@@ -1,26 +1,22 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { type Digest, digestValue } from '../../core/digest.ts';
-import type { AuditReport, AuditVerdict } from '../audit/check.ts';
+import { anyText, list } from '../../core/json-shape.ts';
+import type { Shape } from '../../core/shape.ts';
+import { type AuditReport, type AuditVerdict, REPORT } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
-import type { SkillState } from '../lifecycle.table.ts';
-import type { Manifest } from '../manifest/manifest.ts';
+import { MANIFEST, type Manifest } from '../manifest/manifest.ts';
 import type { SummaryRow, VersionRow } from '../tables.ts';
-import type { TrustOrigin } from '../trust.ts';
-import { isGrant, isManifest, isReport, isTexts, readKept } from './kept.ts';
+import { GRANT, readKept } from './kept.ts';
+
+const REVIEWERS = list(anyText);
+
+type SameColumns = Pick<SummaryRow, 'id' | 'version' | 'publisher' | 'name' | 'artifact'> &
+  Pick<SummaryRow, 'trust' | 'state' | 'reason'>;
 
 /** What both lists and single looks tell of an installed version. */
-type InstalledFacts = {
-  readonly id: string;
-  readonly version: string;
-  readonly publisher: string;
-  readonly name: string;
-  readonly artifact: Digest;
+type InstalledFacts = SameColumns & {
   /** Of the key that signed it. */
   readonly keyId: string;
-  readonly trust: TrustOrigin;
-  readonly state: SkillState;
-  /** Of the last change; null: none was given. */
-  readonly reason: string | null;
   readonly installedAtMs: number;
   readonly installedBy: string;
   readonly changedAtMs: number;
@@ -45,27 +41,14 @@ export type SkillSummary = InstalledFacts & {
   readonly verdict: AuditVerdict | null;
 };
 
-type Bound = Pick<
-  VersionRow,
-  | 'id'
-  | 'version'
-  | 'artifact'
-  | 'key_id'
-  | 'trust'
-  | 'state'
-  | 'approved_by'
-  | 'manifest'
-  | 'granted'
-  | 'report'
->;
+const BOUND = [
+  ...(['id', 'version', 'artifact', 'key_id', 'trust'] as const),
+  ...(['state', 'approved_by', 'manifest', 'granted', 'report'] as const),
+] as const;
 
 /** Over everything in a row that says whether it runs, what will run and who approved it. */
-export function rowDigest(row: Bound): Digest {
-  const { id, version, artifact, key_id, trust, state, approved_by, manifest, granted, report } = row;
-  return digestValue([
-    ...[id, version, artifact, key_id, trust],
-    ...[state, approved_by, manifest, granted, report],
-  ]);
+export function rowDigest(row: Pick<VersionRow, (typeof BOUND)[number]>): Digest {
+  return digestValue(BOUND.map((column) => row[column]));
 }
 
 export function summaryOf(row: SummaryRow): SkillSummary {
@@ -76,53 +59,47 @@ export function summaryOf(row: SummaryRow): SkillSummary {
 export function skillOf(row: VersionRow): InstalledSkill {
   // Boundary: a state, a manifest, a grant or a package that was exchanged by itself is not the one that was approved.
   if (rowDigest(row) !== row.digest) throw corrupt(row, 'its parts do not belong together');
-  const manifest = demand(row, 'manifest', readKept(row.manifest, isManifest));
+  const manifest = kept(row, 'manifest', row.manifest, MANIFEST);
   const skill = {
     ...factsOf(row),
     manifest,
-    grant: row.granted === null ? null : demand(row, 'grant', readKept(row.granted, isGrant)),
-    report: row.report === null ? null : demand(row, 'report', readKept(row.report, isReport)),
+    grant: row.granted === null ? null : kept(row, 'grant', row.granted, GRANT),
+    report: row.report === null ? null : kept(row, 'report', row.report, REPORT),
   };
   const { id, version, publisher, name } = manifest;
   if (id !== row.id || version !== row.version || publisher !== row.publisher || name !== row.name)
     throw corrupt(row, 'its manifest is that of another');
-  const isOfReport = skill.report === null || isReportOf(skill.report, row);
-  if (!isOfReport) throw corrupt(row, 'its report is that of another');
+  if (skill.report !== null && !isReportOf(skill.report, row))
+    throw corrupt(row, 'its report is that of another');
   return skill;
 }
 
-function isReportOf(report: AuditReport, row: VersionRow): boolean {
-  return (
-    report.skill === row.id &&
-    report.version === row.version &&
-    report.artifact === row.artifact &&
-    report.verdict === row.verdict
-  );
+/** Whether a report is about the bytes of this row. */
+export function isReportOf(report: AuditReport, { id, version, artifact, verdict }: ReportedRow): boolean {
+  const isSame = report.skill === id && report.version === version && report.artifact === artifact;
+  return isSame && report.verdict === verdict;
 }
 
+type ReportedRow = Pick<VersionRow, 'id' | 'version' | 'artifact' | 'verdict'>;
+
 function factsOf(row: SummaryRow): InstalledFacts {
+  const { id, version, publisher, name, artifact, trust, state, reason } = row;
   return {
-    id: row.id,
-    version: row.version,
-    publisher: row.publisher,
-    name: row.name,
-    artifact: row.artifact,
+    ...{ id, version, publisher, name, artifact, trust, state, reason },
     keyId: row.key_id,
-    trust: row.trust,
-    state: row.state,
-    reason: row.reason,
     installedAtMs: row.installed_at_ms,
     installedBy: row.installed_by,
     changedAtMs: row.changed_at_ms,
     changedBy: row.changed_by,
-    approvedBy: demand(row, 'list of reviewers', readKept(row.approved_by, isTexts)),
+    approvedBy: kept(row, 'list of reviewers', row.approved_by, REVIEWERS),
     auditedAtMs: row.audited_at_ms,
   };
 }
 
-function demand<T>(row: SummaryRow, part: string, value: T | null): T {
-  if (value === null) throw corrupt(row, `its ${part} cannot be read`);
-  return value;
+function kept<T>(row: SummaryRow, part: string, text: string, shape: Shape<T>): T {
+  const read = readKept(text, shape);
+  if (read.ok) return read.value;
+  throw corrupt(row, `its ${part} cannot be read (${read.problem.subject}: ${read.problem.is})`);
 }
 
 function corrupt({ id, version }: SummaryRow, is: string): CodedError {

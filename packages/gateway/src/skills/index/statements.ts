@@ -1,27 +1,22 @@
 import { sql } from 'kysely';
 import type { Digest } from '../../core/digest.ts';
 import type { SkillState } from '../lifecycle.table.ts';
-import { query, type RevokedRow, type SummaryRow, type VersionRow, whileApproved } from '../tables.ts';
+import { placeholders, query, type RevokedRow, type VersionRow, whileApproved } from '../tables.ts';
 
 /* The statements of the index. */
 
 /** What a summary is made of. Each column of each row costs a microsecond; the long ones are not here. */
 const SUMMARY_COLUMNS = [
-  ...([
-    'seq',
-    'id',
-    'version',
-    'publisher',
-    'name',
-    'artifact',
-    'key_id',
-    'trust',
-    'state',
-    'tools',
-  ] as const),
+  ...(['id', 'version', 'publisher', 'name', 'artifact', 'key_id', 'trust', 'state', 'tools'] as const),
   ...(['verdict', 'reason', 'installed_at_ms', 'installed_by', 'changed_at_ms', 'changed_by'] as const),
   ...(['approved_by', 'audited_at_ms'] as const),
-] as const satisfies readonly (keyof SummaryRow)[];
+] as const;
+const LONG_COLUMNS = ['audit_by_ms', 'digest', 'manifest', 'granted', 'report'] as const;
+/** What a change rewrites. */
+const CHANGED_COLUMNS = [
+  ...(['state', 'reason', 'changed_at_ms', 'changed_by', 'granted', 'report', 'verdict'] as const),
+  ...(['approved_by', 'audited_at_ms', 'audit_by_ms', 'digest'] as const),
+] as const;
 
 /** A constant of the statement, so that the partial indexes are used. */
 const isActive = sql<boolean>`state = 'active'`;
@@ -35,7 +30,11 @@ export const selectVersion = query<{ id: string; version: string }>()((db, p) =>
 );
 
 export const selectVersions = query<{ id: string }>()((db, p) =>
-  db.selectFrom('skill_version').select(SUMMARY_COLUMNS).where('id', '=', p('id')).orderBy('seq', 'desc'),
+  db
+    .selectFrom('skill_version')
+    .select(['seq', ...SUMMARY_COLUMNS])
+    .where('id', '=', p('id'))
+    .orderBy('seq', 'desc'),
 );
 
 export const selectActive = query<{ id: string }>()((db, p) =>
@@ -84,7 +83,7 @@ type Place = { id: string; seq: number; limit: number };
 export const selectPage = query<Place>()((db, p) =>
   db
     .selectFrom('skill_version')
-    .select(SUMMARY_COLUMNS)
+    .select(['seq', ...SUMMARY_COLUMNS])
     .where(sql<boolean>`(id, seq) > (${p('id')}, ${p('seq')})`)
     .orderBy('id')
     .orderBy('seq')
@@ -94,7 +93,7 @@ export const selectPage = query<Place>()((db, p) =>
 export const selectPageIn = query<Place & { state: SkillState }>()((db, p) =>
   db
     .selectFrom('skill_version')
-    .select(SUMMARY_COLUMNS)
+    .select(['seq', ...SUMMARY_COLUMNS])
     .where('state', '=', p('state'))
     .where(sql<boolean>`(id, seq) > (${p('id')}, ${p('seq')})`)
     .orderBy('id')
@@ -109,7 +108,7 @@ export const selectTools = query<{ after: string; limit: number }>()((db, p) =>
     .crossJoin('skill_version')
     .select(['tool_id as toolId', 'id', 'version'])
     .whereRef('skill_version.seq', '=', 'skill_tool.seq')
-    .where(sql<boolean>`state = 'active'`)
+    .where(isActive)
     .where('tool_id', '>', p('after'))
     .orderBy('tool_id')
     .limit(p('limit')),
@@ -118,31 +117,7 @@ export const selectTools = query<{ after: string; limit: number }>()((db, p) =>
 export const insertVersion = query<Omit<VersionRow, 'seq'>>()((db, p) =>
   db
     .insertInto('skill_version')
-    .values({
-      seq: null as never,
-      id: p('id'),
-      version: p('version'),
-      publisher: p('publisher'),
-      name: p('name'),
-      artifact: p('artifact'),
-      key_id: p('key_id'),
-      trust: p('trust'),
-      state: p('state'),
-      tools: p('tools'),
-      verdict: p('verdict'),
-      reason: p('reason'),
-      installed_at_ms: p('installed_at_ms'),
-      installed_by: p('installed_by'),
-      changed_at_ms: p('changed_at_ms'),
-      changed_by: p('changed_by'),
-      approved_by: p('approved_by'),
-      audited_at_ms: p('audited_at_ms'),
-      audit_by_ms: p('audit_by_ms'),
-      digest: p('digest'),
-      manifest: p('manifest'),
-      granted: p('granted'),
-      report: p('report'),
-    })
+    .values({ seq: null as never, ...placeholders(p, [...SUMMARY_COLUMNS, ...LONG_COLUMNS]) })
     .returning('seq'),
 );
 
@@ -157,38 +132,12 @@ export const upsertHighest = query<{ id: string; version: string }>()((db, p) =>
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ version: p('version') })),
 );
 
-/** What a change rewrites. */
-export type ChangedColumns = Pick<
-  VersionRow,
-  | 'state'
-  | 'reason'
-  | 'changed_at_ms'
-  | 'changed_by'
-  | 'granted'
-  | 'report'
-  | 'verdict'
-  | 'approved_by'
-  | 'audited_at_ms'
-  | 'audit_by_ms'
-  | 'digest'
->;
+export type ChangedColumns = Pick<VersionRow, (typeof CHANGED_COLUMNS)[number]>;
 
 export const updateVersion = query<ChangedColumns & { seq: number; from: SkillState }>()((db, p) =>
   db
     .updateTable('skill_version')
-    .set({
-      state: p('state'),
-      reason: p('reason'),
-      changed_at_ms: p('changed_at_ms'),
-      changed_by: p('changed_by'),
-      granted: p('granted'),
-      report: p('report'),
-      verdict: p('verdict'),
-      approved_by: p('approved_by'),
-      audited_at_ms: p('audited_at_ms'),
-      audit_by_ms: p('audit_by_ms'),
-      digest: p('digest'),
-    })
+    .set(placeholders(p, CHANGED_COLUMNS))
     .where('seq', '=', p('seq'))
     .where('state', '=', p('from')),
 );
@@ -196,14 +145,7 @@ export const updateVersion = query<ChangedColumns & { seq: number; from: SkillSt
 export const insertRevoked = query<RevokedRow>()((db, p) =>
   db
     .insertInto('skill_revoked')
-    .values({
-      artifact: p('artifact'),
-      id: p('id'),
-      version: p('version'),
-      at_ms: p('at_ms'),
-      by: p('by'),
-      reason: p('reason'),
-    })
+    .values(placeholders(p, ['artifact', 'id', 'version', 'at_ms', 'by', 'reason']))
     .onConflict((conflict) => conflict.doNothing()),
 );
 

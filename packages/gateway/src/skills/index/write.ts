@@ -4,14 +4,12 @@ import type { Transaction } from '../../store/transaction.ts';
 import type { AuditReport } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
 import type { SkillState } from '../lifecycle.table.ts';
-import { isStep } from '../lifecycle.ts';
-import type { Manifest } from '../manifest/manifest.ts';
+import { isStep, type SkillRef } from '../lifecycle.ts';
 import { compareVersions } from '../semver.ts';
 import type { VersionRow } from '../tables.ts';
-import type { TrustOrigin } from '../trust.ts';
 import { writeKept } from './kept.ts';
 import { activeOf, highestOf, isRevokedArtifact, skillAt } from './read.ts';
-import { type InstalledSkill, rowDigest, skillOf } from './skill.ts';
+import { type InstalledSkill, isReportOf, rowDigest, skillOf } from './skill.ts';
 import {
   type ChangedColumns,
   deleteVersion,
@@ -28,19 +26,8 @@ import {
 const DAY_MS = 86_400_000;
 
 /** A valid package whose signer is trusted. */
-export type NewSkill = {
-  readonly id: string;
-  readonly version: string;
-  readonly publisher: string;
-  readonly name: string;
-  readonly artifact: Digest;
-  readonly keyId: string;
-  readonly trust: TrustOrigin;
-  readonly manifest: Manifest;
-  readonly installedAtMs: number;
-  /** A principal. */
-  readonly installedBy: string;
-};
+export type NewSkill = Pick<InstalledSkill, 'id' | 'version' | 'publisher' | 'name' | 'artifact' | 'keyId'> &
+  Pick<InstalledSkill, 'trust' | 'manifest' | 'installedAtMs' | 'installedBy'>;
 
 type Added = {
   readonly skill: InstalledSkill;
@@ -83,26 +70,21 @@ export function requireSameBytes(there: InstalledSkill, artifact: Digest): void 
 }
 
 function rowOf(added: NewSkill): Omit<VersionRow, 'seq'> {
-  const { id, version, publisher, name, artifact, keyId, trust, manifest } = added;
-  const { installedAtMs, installedBy } = added;
-  const bound = {
-    ...{ id, version, artifact, key_id: keyId, trust, granted: null, report: null },
-    ...({ state: 'ingested', approved_by: '[]' } as const),
-    manifest: writeKept(manifest, `the manifest of "${id}"`),
-  };
-  return {
-    ...bound,
-    ...{ publisher, name, tools: manifest.tools.length, digest: rowDigest(bound) },
+  const { keyId, manifest, installedAtMs, installedBy, ...facts } = added;
+  const row = {
+    ...facts,
+    key_id: keyId,
+    manifest: writeKept(manifest, `the manifest of "${added.id}"`),
+    ...({ state: 'ingested', approved_by: '[]', granted: null, report: null } as const),
+    ...{ tools: manifest.tools.length, verdict: null, reason: null, audited_at_ms: null, audit_by_ms: null },
     ...{ installed_at_ms: installedAtMs, installed_by: installedBy },
     ...{ changed_at_ms: installedAtMs, changed_by: installedBy },
-    ...{ verdict: null, reason: null, audited_at_ms: null, audit_by_ms: null },
   };
+  return { ...row, digest: rowDigest(row) };
 }
 
 /** One step of a version from the state it is believed to be in. */
-export type SkillChange = {
-  readonly id: string;
-  readonly version: string;
+export type SkillChange = SkillRef & {
   readonly from: SkillState;
   readonly to: SkillState;
   readonly atMs: number;
@@ -127,7 +109,7 @@ export function changeVersion(tx: Transaction, change: SkillChange): void {
   const row = demandRow(tx, change, to);
   if (row.state !== from) throw conflict(change, to, `it is ${row.state} by now, expected ${from}`);
   // Boundary: a row that was tampered with can only be taken out of use.
-  if (!isWayOut(to)) skillOf(row);
+  if (to !== 'quarantined' && to !== 'revoked') skillOf(row);
   const active = to === 'active' && from !== 'active' ? activeOf(tx, id) : null;
   if (active !== null) throw conflict(change, to, `version ${active} is active, expected no other`);
   const changed = tx.run(updateVersion, { ...nextOf(row, change), seq: row.seq, from });
@@ -173,7 +155,7 @@ function auditOf({ report, verdict, audited_at_ms, audit_by_ms }: VersionRow): A
 }
 
 function audited(row: VersionRow, report: AuditReport, atMs: number): Audit {
-  if (report.skill !== row.id || report.version !== row.version || report.artifact !== row.artifact)
+  if (!isReportOf(report, { ...row, verdict: report.verdict }))
     throw new TypeError(`Cannot keep report: it is of other bytes than ${row.id}@${row.version}`);
   const { reauditDays } = skillOf(row).manifest.trust;
   return {
@@ -184,16 +166,10 @@ function audited(row: VersionRow, report: AuditReport, atMs: number): Audit {
   };
 }
 
-type Named = { readonly id: string; readonly version: string };
-
-function demandRow(tx: Transaction, { id, version }: Named, doing: Doing): VersionRow {
+function demandRow(tx: Transaction, { id, version }: SkillRef, doing: Doing): VersionRow {
   const row = tx.get(selectVersion, { id, version });
   if (row !== undefined) return row;
   throw new CodedError('skill/unknown', `Cannot ${ACTS[doing]} ${id}@${version}: it is not installed`);
-}
-
-function isWayOut(to: SkillState): boolean {
-  return to === 'quarantined' || to === 'revoked';
 }
 
 type Doing = SkillState | 'remove';
@@ -210,6 +186,6 @@ const ACTS: Readonly<Record<Doing, string>> = {
   remove: 'remove',
 };
 
-function conflict({ id, version }: Named, doing: Doing, is: string): CodedError {
+function conflict({ id, version }: SkillRef, doing: Doing, is: string): CodedError {
   return new CodedError('skill/conflict', `Cannot ${ACTS[doing]} ${id}@${version}: ${is}`);
 }

@@ -1,5 +1,5 @@
 import { readAsks } from '../capabilities/kinds.ts';
-import { type Checked, flagIn, numberIn, schemaIn, tableIn, tablesIn, textIn } from './checked.ts';
+import { type Checked, isSet, numberIn, schemaIn, tableIn, tablesIn, textIn, textOf } from './checked.ts';
 import type { Manifest, ManifestBuild, ManifestTool } from './manifest.ts';
 
 /** The manifest of a file without problems; the table of keys has filled in the defaults. */
@@ -8,11 +8,11 @@ export function buildManifest(file: Checked): Manifest {
   const quotas = tableIn(asks, 'quotas');
   const trust = tableIn(file, 'trust');
   return {
-    id: text(file, 'skill_id'),
-    name: text(file, 'name'),
-    version: text(file, 'version'),
-    publisher: text(file, 'publisher'),
-    description: text(file, 'description'),
+    id: textOf(file, 'skill_id'),
+    name: textOf(file, 'name'),
+    version: textOf(file, 'version'),
+    publisher: textOf(file, 'publisher'),
+    description: textOf(file, 'description'),
     license: textIn(file, 'license'),
     homepage: textIn(file, 'homepage'),
     tools: tablesIn(tableIn(file, 'entrypoints'), 'tools').map(buildTool),
@@ -25,8 +25,8 @@ export function buildManifest(file: Checked): Manifest {
     trust: { reviewers: numberIn(trust, 'reviewers') ?? 1, reauditDays: numberIn(trust, 'reaudit_days') },
     compat: { abi: 1, palisadeMin: textIn(tableIn(file, 'compat'), 'palisade_min') },
     components: tablesIn(file, 'components').map((part) => ({
-      name: text(part, 'name'),
-      version: text(part, 'version'),
+      name: textOf(part, 'name'),
+      version: textOf(part, 'version'),
       purl: textIn(part, 'purl'),
       license: textIn(part, 'license'),
     })),
@@ -37,12 +37,12 @@ export function buildManifest(file: Checked): Manifest {
 function buildTool(tool: Checked): ManifestTool {
   const annotations = tableIn(tool, 'annotations');
   return {
-    id: text(tool, 'id'),
-    name: text(tool, 'name'),
-    description: text(tool, 'description'),
-    risk: text(tool, 'risk') as ManifestTool['risk'],
-    module: text(tool, 'module'),
-    export: text(tool, 'export'),
+    id: textOf(tool, 'id'),
+    name: textOf(tool, 'name'),
+    description: textOf(tool, 'description'),
+    risk: textOf(tool, 'risk') as ManifestTool['risk'],
+    module: textOf(tool, 'module'),
+    export: textOf(tool, 'export'),
     inputSchema: schemaIn(tool, 'input_schema') ?? {},
     outputSchema: schemaIn(tool, 'output_schema') ?? {},
     annotations: {
@@ -56,18 +56,10 @@ function buildTool(tool: Checked): ManifestTool {
 
 function buildOf(build: Checked): ManifestBuild {
   return {
-    language: text(build, 'language') as ManifestBuild['language'],
+    language: textOf(build, 'language') as ManifestBuild['language'],
     modules: tablesIn(build, 'modules').map((each) => ({
-      source: text(each, 'source'),
-      module: text(each, 'module'),
+      source: textOf(each, 'source'),
+      module: textOf(each, 'module'),
     })),
   };
-}
-
-function text(table: Checked, name: string): string {
-  return textIn(table, name) ?? '';
-}
-
-function isSet(table: Checked, name: string): boolean {
-  return flagIn(table, name) === true;
 }

@@ -41,3 +41,16 @@ export function tablesIn(table: Checked, name: string): readonly Checked[] {
   const value = table[name];
   return Array.isArray(value) ? (value as readonly Checked[]) : [];
 }
+
+/** The text of a key that is required, or has a default. */
+export function textOf(table: Checked, name: string): string {
+  return textIn(table, name) ?? '';
+}
+
+export function listIn(table: Checked, name: string): readonly string[] {
+  return (textsIn(table, name) ?? []).filter((each) => each !== null);
+}
+
+export function isSet(table: Checked, name: string): boolean {
+  return flagIn(table, name) === true;
+}

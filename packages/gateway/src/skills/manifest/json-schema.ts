@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts';
 import type { JsonSchema } from '../../core/tool.ts';
-import type { LeafKey, ManifestKey } from './manifest-keys.table.ts';
+import type { LeafKey, ManifestKey } from './key-rows.ts';
 import { fieldsOf } from './manifest-shape.ts';
 import { TEXTS, type TextName } from './texts.table.ts';
 

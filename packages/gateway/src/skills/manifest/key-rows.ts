@@ -61,6 +61,27 @@ export function quota(key: string, max: number, example: number, sentence: strin
   return { key, type: 'integer', min: 1, max, default: null, example: String(example), sentence };
 }
 
+export function integer(
+  key: string,
+  rule: Pick<IntegerKey, 'min' | 'max' | 'default' | 'example'>,
+  sentence: string,
+): IntegerKey {
+  return { key, type: 'integer', ...rule, sentence };
+}
+
+export function schema(key: string, of: SchemaKey['of'], example: string, sentence: string): SchemaKey {
+  return { key, type: 'schema', of, isRequired: true, default: null, example, sentence };
+}
+
+/** A table that is read as an empty one where it is missing, so that its defaults are filled in. */
+export function table(key: string, sentence: string): ManifestKey {
+  return { key, type: 'table', isFilled: true, sentence };
+}
+
+export function tables(key: string, min: number, max: number, sentence: string): TablesKey {
+  return { key, type: 'tables', min, max, sentence };
+}
+
 /** A required value out of a few. */
 export function choice(
   key: string,
@@ -68,13 +89,6 @@ export function choice(
   example: string,
   sentence: string,
 ): ChoiceKey {
-  return {
-    key,
-    type: 'choice',
-    choices,
-    isRequired: true,
-    default: null,
-    example: JSON.stringify(example),
-    sentence,
-  };
+  const shown = JSON.stringify(example);
+  return { key, type: 'choice', choices, isRequired: true, default: null, example: shown, sentence };
 }

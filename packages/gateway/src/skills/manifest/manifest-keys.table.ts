@@ -1,15 +1,16 @@
 import { LIMIT_CEILINGS } from '../../core/limits.ts';
 import { CAPABILITY_KEYS } from '../capabilities/kinds.ts';
-import { choice, flag, type ManifestKey, quota, required, text } from './key-rows.ts';
-
-export type {
-  ChoiceKey,
-  IntegerKey,
-  LeafKey,
-  ManifestKey,
-  SchemaKey,
-  TablesKey,
-  TextsKey,
+import {
+  choice,
+  flag,
+  integer,
+  type ManifestKey,
+  quota,
+  required,
+  schema,
+  table,
+  tables,
+  text,
 } from './key-rows.ts';
 
 const MOST_TOOLS = 64;
@@ -30,8 +31,8 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
   text('license', 'license', 'Apache-2.0', 'Its licence.'),
   text('homepage', 'homepage', 'https://example.com/text', 'Where to read more.'),
 
-  { key: 'entrypoints', type: 'table', isFilled: true, sentence: 'What can be called.' },
-  { key: 'entrypoints.tools[]', type: 'tables', min: 1, max: MOST_TOOLS, sentence: 'One tool each.' },
+  table('entrypoints', 'What can be called.'),
+  tables('entrypoints.tools[]', 1, MOST_TOOLS, 'One tool each.'),
   required(
     'entrypoints.tools[].id',
     'tool-id',
@@ -58,30 +59,14 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
     'words',
     'The export of a module, or the name that a component knows the tool by.',
   ),
-  {
-    key: 'entrypoints.tools[].input_schema',
-    type: 'schema',
-    of: 'input',
-    isRequired: true,
-    default: null,
-    example: '"schemas/words.input.json"',
-    sentence: 'The input of a call.',
-  },
-  {
-    key: 'entrypoints.tools[].output_schema',
-    type: 'schema',
-    of: 'output',
-    isRequired: true,
-    default: null,
-    example: '{ type = "object", required = ["words"], properties.words.type = "integer" }',
-    sentence: 'The output of a call.',
-  },
-  {
-    key: 'entrypoints.tools[].annotations',
-    type: 'table',
-    isFilled: true,
-    sentence: 'Hints about the tool for models and people; they grant nothing.',
-  },
+  schema('entrypoints.tools[].input_schema', 'input', '"schemas/words.input.json"', 'The input of a call.'),
+  schema(
+    'entrypoints.tools[].output_schema',
+    'output',
+    '{ type = "object", required = ["words"], properties.words.type = "integer" }',
+    'The output of a call.',
+  ),
+  table('entrypoints.tools[].annotations', 'Hints about the tool for models and people; they grant nothing.'),
   flag('entrypoints.tools[].annotations.read_only', false, 'It changes nothing.'),
   flag('entrypoints.tools[].annotations.destructive', true, 'It may destroy or replace what was there.'),
   flag(
@@ -91,67 +76,34 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
   ),
   flag('entrypoints.tools[].annotations.open_world', true, 'It interacts with systems outside this machine.'),
 
-  {
-    key: 'capabilities',
-    type: 'table',
-    isFilled: true,
-    sentence: 'What the skill requests. What is left out is not requested.',
-  },
+  table('capabilities', 'What the skill requests. What is left out is not requested.'),
   ...CAPABILITY_KEYS,
-  {
-    key: 'capabilities.quotas',
-    type: 'table',
-    isFilled: true,
-    sentence: 'The most that a call needs; by default the limits of the gateway.',
-  },
+  table('capabilities.quotas', 'The most that a call needs; by default the limits of the gateway.'),
   quota('capabilities.quotas.wall_clock_ms', LIMIT_CEILINGS.wallMs, 5_000, 'Wall-clock time.'),
   quota('capabilities.quotas.fuel', LIMIT_CEILINGS.fuel, 5_000_000, 'Metered instructions.'),
   quota('capabilities.quotas.memory_bytes', LIMIT_CEILINGS.memoryBytes, 16_777_216, 'Memory.'),
 
-  {
-    key: 'trust',
-    type: 'table',
-    isFilled: true,
-    sentence: 'How it is reviewed; the operator can require more.',
-  },
-  {
-    key: 'trust.reviewers',
-    type: 'integer',
-    min: 1,
-    max: 5,
-    default: 1,
-    example: '2',
-    sentence: 'How many different people must approve it.',
-  },
-  {
-    key: 'trust.reaudit_days',
-    type: 'integer',
-    min: 1,
-    max: 365,
-    default: null,
-    example: '30',
-    sentence: 'It is audited again after this many days at the latest.',
-  },
+  table('trust', 'How it is reviewed; the operator can require more.'),
+  integer(
+    'trust.reviewers',
+    { min: 1, max: 5, default: 1, example: '2' },
+    'How many different people must approve it.',
+  ),
+  integer(
+    'trust.reaudit_days',
+    { min: 1, max: 365, default: null, example: '30' },
+    'It is audited again after this many days at the latest.',
+  ),
 
-  { key: 'compat', type: 'table', isFilled: true, sentence: 'What it runs on.' },
-  {
-    key: 'compat.abi',
-    type: 'integer',
-    min: 1,
-    max: 1,
-    default: 1,
-    example: '1',
-    sentence: 'The version of the ABI that its modules were built for.',
-  },
+  table('compat', 'What it runs on.'),
+  integer(
+    'compat.abi',
+    { min: 1, max: 1, default: 1, example: '1' },
+    'The version of the ABI that its modules were built for.',
+  ),
   text('compat.palisade_min', 'version', '0.1.0', 'The oldest palisade that it runs on.'),
 
-  {
-    key: 'components[]',
-    type: 'tables',
-    min: 0,
-    max: MOST_COMPONENTS,
-    sentence: 'The parts it was made of, for its bill of materials.',
-  },
+  tables('components[]', 0, MOST_COMPONENTS, 'The parts it was made of, for its bill of materials.'),
   required('components[].name', 'component-name', 'zlib', 'The name of the part.'),
   required('components[].version', 'component-version', '1.3.1', 'Its version, in any form.'),
   text(
@@ -169,13 +121,7 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
     'assemblyscript',
     'What the sources are written in.',
   ),
-  {
-    key: 'build.modules[]',
-    type: 'tables',
-    min: 1,
-    max: MOST_TOOLS,
-    sentence: 'Which source makes which module.',
-  },
+  tables('build.modules[]', 1, MOST_TOOLS, 'Which source makes which module.'),
   required('build.modules[].source', 'source', 'src/text.ts', 'The source.'),
   required('build.modules[].module', 'module', 'text.wasm', 'The module that is made of it.'),
 ];

@@ -1,5 +1,6 @@
 import * as shape from '../../core/shape.ts';
-import { type LeafKey, MANIFEST_KEYS, type ManifestKey } from './manifest-keys.table.ts';
+import type { LeafKey, ManifestKey } from './key-rows.ts';
+import { MANIFEST_KEYS } from './manifest-keys.table.ts';
 import { type ReadEntry, schemaShape } from './schema-shape.ts';
 import { misfitIn, TEXTS, type TextName } from './texts.table.ts';
 

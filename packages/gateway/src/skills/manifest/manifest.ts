@@ -1,72 +1,74 @@
-import type { JsonSchema, Risk, ToolAnnotations } from '../../core/tool.ts';
-import type { Asks } from '../../core/wasm.ts';
+import { anyText, list, literal, object, orNull, record, type Shaped, whole } from '../../core/json-shape.ts';
+import { anything, choice, flag, type Shape } from '../../core/shape.ts';
+import type { JsonSchema, ToolAnnotations } from '../../core/tool.ts';
+import { ASKS } from '../capabilities/kinds.ts';
 
 /*
- * What a skill says of itself in skill.toml, read and checked. It is a request: what the operator approved is the grant,
- * and nothing here gives anything.
+ * What a skill says of itself in skill.toml, read and checked; the shapes are also those in which it is kept. It is a
+ * request: what the operator approved is the grant, and nothing here gives anything.
  */
 
-export type Manifest = {
-  /** `publisher.name`, also the beginning of the ids of its tools. */
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  readonly publisher: string;
-  readonly description: string;
-  readonly license: string | null;
-  readonly homepage: string | null;
-  readonly tools: readonly ManifestTool[];
-  readonly asks: Asks;
-  readonly quotas: Quotas;
-  readonly trust: {
-    /** How many different people must approve it. */
-    readonly reviewers: number;
-    /** It is audited again after this many days, or sooner if the operator says so; null: as the operator says. */
-    readonly reauditDays: number | null;
-  };
-  readonly compat: {
-    readonly abi: 1;
-    /** The oldest palisade it runs on. */
-    readonly palisadeMin: string | null;
-  };
-  /** The parts it was made of, for its bill of materials. */
-  readonly components: readonly ManifestComponent[];
-  readonly build: ManifestBuild | null;
-};
+const schema = record(anything) as Shape<JsonSchema>;
+const annotations: Shape<ToolAnnotations> = object({
+  readOnly: flag,
+  destructive: flag,
+  idempotent: flag,
+  openWorld: flag,
+});
 
-export type ManifestTool = {
+const TOOL = object({
   /** Without the id of the skill in front. */
-  readonly id: string;
+  id: anyText,
   /** What people call it. */
-  readonly name: string;
-  readonly description: string;
-  readonly risk: Risk;
+  name: anyText,
+  description: anyText,
+  risk: choice(['low', 'medium', 'high']),
   /** The path of its module in the package. */
-  readonly module: string;
+  module: anyText,
   /** The export of a module, or the name that a component knows the tool by. */
-  readonly export: string;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
-  readonly annotations: ToolAnnotations;
-};
+  export: anyText,
+  inputSchema: schema,
+  outputSchema: schema,
+  annotations,
+});
 
-/** The most that a call of the skill requests; null: the gateway's default. */
-export type Quotas = {
-  readonly wallMs: number | null;
-  readonly fuel: number | null;
-  readonly memoryBytes: number | null;
-};
+const COMPONENT = object({
+  name: anyText,
+  version: anyText,
+  /** Its package URL. */
+  purl: orNull(anyText),
+  license: orNull(anyText),
+});
 
-export type ManifestComponent = {
-  readonly name: string;
-  readonly version: string;
-  /** Its package URL; null: it has none. */
-  readonly purl: string | null;
-  readonly license: string | null;
-};
-
-export type ManifestBuild = {
-  readonly language: 'assemblyscript' | 'c' | 'javascript';
+const BUILD = object({
+  language: choice(['assemblyscript', 'c', 'javascript']),
   /** Which source makes which module; both are paths below the folder of the skill. */
-  readonly modules: readonly { readonly source: string; readonly module: string }[];
-};
+  modules: list(object({ source: anyText, module: anyText })),
+});
+
+export const MANIFEST = object({
+  /** `publisher.name`, also the beginning of the ids of its tools. */
+  id: anyText,
+  name: anyText,
+  version: anyText,
+  publisher: anyText,
+  description: anyText,
+  license: orNull(anyText),
+  homepage: orNull(anyText),
+  tools: list(TOOL),
+  asks: ASKS,
+  /** The most that a call of the skill requests; null: the gateway's default. */
+  quotas: object({ wallMs: orNull(whole), fuel: orNull(whole), memoryBytes: orNull(whole) }),
+  /** How many different people must approve it, and after how many days it is audited again at the latest. */
+  trust: object({ reviewers: whole, reauditDays: orNull(whole) }),
+  /** The oldest palisade it runs on. */
+  compat: object({ abi: literal(1), palisadeMin: orNull(anyText) }),
+  /** The parts it was made of, for its bill of materials. */
+  components: list(COMPONENT),
+  build: orNull(BUILD),
+});
+
+export type Manifest = Shaped<typeof MANIFEST>;
+export type ManifestTool = Shaped<typeof TOOL>;
+export type ManifestComponent = Shaped<typeof COMPONENT>;
+export type ManifestBuild = Shaped<typeof BUILD>;

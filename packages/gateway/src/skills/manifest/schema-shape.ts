@@ -6,7 +6,7 @@ import { parseStrict } from '../../core/strict-json.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import { SCHEMA_LIMITS } from '../limits.ts';
 import { isPackagePath } from '../package/paths.ts';
-import type { SchemaKey } from './manifest-keys.table.ts';
+import type { SchemaKey } from './key-rows.ts';
 
 /** Reads a file of the package by its path; null: it does not exist. */
 export type ReadEntry = (path: string) => Uint8Array | null;

@@ -41,7 +41,7 @@ export const TEXTS = {
       // Boundary: no one publishes under a name reserved for palisade itself.
       if (RESERVED_PUBLISHERS.includes(text))
         return { is: `${quote(text)} is reserved`, expected: 'your own name' };
-      return isSegment(text) ? null : plain(text, isSegment);
+      return unless(isSegment)(text);
     },
   },
   'skill-id': {
@@ -49,17 +49,13 @@ export const TEXTS = {
       'the publisher and one or two names joined by ".", such as "acme.text", of up to 64 lower-case letters, digits and single "-"',
     chars: [3, 64],
     pattern: `^${SEGMENT}(?:\\.${SEGMENT}){1,2}$`,
-    oddity(text) {
-      return isSkillId(text) ? null : plain(text, isSkillId);
-    },
+    oddity: unless(isSkillId),
   },
   'tool-id': {
     expected: 'up to 32 lower-case letters, digits, "_" and "-" that begin and end with a letter or digit',
     chars: [1, 32],
     pattern: '^[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$',
-    oddity(text) {
-      return isToolId(text) ? null : plain(text, isToolId);
-    },
+    oddity: unless(isToolId),
   },
   version: {
     expected: 'a version by SemVer 2.0.0 such as "1.2.0"',
@@ -84,10 +80,7 @@ export const TEXTS = {
     expected: 'an https URL such as "https://example.com/text" of up to 512 characters',
     chars: [9, 512],
     pattern: '^https://',
-    oddity(text) {
-      const isFit = text.length <= 512 && /^https:[!-~]+$/.test(text) && parseHttpUrl(text).ok;
-      return isFit ? null : plain(text);
-    },
+    oddity: unless((text) => text.length <= 512 && /^https:[!-~]+$/.test(text) && parseHttpUrl(text).ok),
   },
   module: pathTo('.wasm', 'a module of the package such as "text.wasm"'),
   source: pathTo('', 'a file below the folder of the skill such as "src/text.ts"'),
@@ -97,7 +90,7 @@ export const TEXTS = {
     pattern: '^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$',
     oddity(text) {
       if (text === '*') return { is: 'it would mean every one', expected: 'each by its name' };
-      return isCapabilityName(text) ? null : plain(text, isCapabilityName);
+      return unless(isCapabilityName)(text);
     },
   },
   'egress-entry': {
@@ -118,7 +111,7 @@ export const TEXTS = {
     oddity(text) {
       const rule = parseRule(text);
       if (!rule.ok) return oddityOf(rule.problem);
-      return isPlaceAlone(rule.value) ? null : plain(text);
+      return unless(() => isPlaceAlone(rule.value))(text);
     },
   },
   'storage-root': {
@@ -162,7 +155,7 @@ function isPlaceAlone({ denies, scheme, methods, path }: Rule): boolean {
 }
 
 function isSegment(text: string): boolean {
-  return text.length <= SEGMENT_CHARS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(text);
+  return text.length <= SEGMENT_CHARS && new RegExp(`^${SEGMENT}$`).test(text);
 }
 
 function isSkillId(text: string): boolean {
@@ -177,12 +170,11 @@ function isToolId(text: string): boolean {
 /** A text that one pattern describes. */
 function matching(pattern: string, most: number, expected: string): TextRule {
   const shape = new RegExp(pattern);
-  const isFit = (text: string) => text.length <= most && shape.test(text);
   return {
     expected,
     chars: [1, most],
     pattern,
-    oddity: (text) => (isFit(text) ? null : plain(text)),
+    oddity: unless((text) => text.length <= most && shape.test(text)),
   };
 }
 
@@ -223,7 +215,7 @@ function pathTo(ending: string, expected: string): TextRule {
       // Boundary: what a manifest names is in its package; no path leads out of it.
       const misfit = pathMisfit(text);
       if (misfit !== null) return { ...misfit, is: `${misfit.is} (${quote(text)})` };
-      return text.endsWith(ending) && text !== ending ? null : plain(text);
+      return unless((path) => path.endsWith(ending) && path !== ending)(text);
     },
   };
 }
@@ -232,8 +224,12 @@ function oddityOf({ subject, is, expected }: Problem): Oddity {
   return { is: inert(`${is} (${subject})`), expected: inert(expected) };
 }
 
-function plain(text: string, isFit: (text: string) => boolean = () => false): Oddity {
-  const lower = text.trim().toLowerCase();
-  const meant = [lower, lower.replace(/[_\s]+/g, '-')].find(isFit);
-  return { is: `it is ${quote(text)}`, hint: didYouMean(meant) };
+/** What is wrong with a text that does not fit, and which similar one would. */
+function unless(isFit: (text: string) => boolean): TextRule['oddity'] {
+  return (text) => {
+    if (isFit(text)) return null;
+    const lower = text.trim().toLowerCase();
+    const meant = [lower, lower.replace(/[_\s]+/g, '-')].find(isFit);
+    return { is: `it is ${quote(text)}`, hint: didYouMean(meant) };
+  };
 }

@@ -76,11 +76,8 @@ function readEnd(archive: Buffer): End {
     throw refusal(`it says that it has ${entries} entries, expected at most ${PACKAGE_LIMITS.entries}`);
   }
   const directoryAt = fieldValue(END_RECORD, 'directory offset', archive, at);
-  if (directoryAt > at) {
-    throw refusal(
-      `the end record at byte ${at}: its directory offset is ${directoryAt}, expected at most ${at}`,
-    );
-  }
+  const is = `its directory offset is ${directoryAt}, expected at most ${at}`;
+  if (directoryAt > at) throw refusal(`the end record at byte ${at}: ${is}`);
   return { entries, directoryAt };
 }
 
@@ -99,12 +96,8 @@ function readEntries(archive: Buffer, end: End): readonly Laid[] {
     laid.push(entry);
     at = endOf(entry);
   }
-  if (at !== end.directoryAt) {
-    throw refusal(
-      `its entries end at byte ${at}, expected the directory there and not at ${end.directoryAt}`,
-    );
-  }
-  return laid;
+  if (at === end.directoryAt) return laid;
+  throw refusal(`its entries end at byte ${at}, expected the directory there and not at ${end.directoryAt}`);
 }
 
 /** The entry at a place, which ends no later than the limit. */
@@ -117,11 +110,9 @@ function readEntry(archive: Buffer, at: number, limit: number): Laid {
   const path = archive.toString('latin1', pathAt, Math.min(contentsAt, limit));
   const size = fieldValue(LOCAL_HEADER, 'size', archive, at);
   // Boundary: a false size is found before it is used.
-  if (contentsAt + size > limit) {
-    throw refusal(
-      `${place(path, at)}: its size is ${size}, expected at most ${Math.max(0, limit - contentsAt)}`,
-    );
-  }
+  const most = Math.max(0, limit - contentsAt);
+  if (contentsAt + size > limit)
+    throw refusal(`${place(path, at)}: its size is ${size}, expected at most ${most}`);
   const unfit = pathProblem(path);
   if (unfit !== null) throw refusal(`${place(path, at)}: ${unfit}`);
   const contents = new Uint8Array(archive.buffer, archive.byteOffset + contentsAt, size);

@@ -1,21 +1,20 @@
 import { inspect, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Digest, digestValue } from '../../core/digest.ts';
-import type { Json } from '../../core/json.ts';
-import { parseStrict } from '../../core/strict-json.ts';
+import { anyText, list, looseObject, type Shaped } from '../../core/json-shape.ts';
+import { choice, optional, required, withDefault } from '../../core/shape.ts';
 import { BOM_LIMITS, MAX_SHOWN_DIFFERENCES } from '../limits.ts';
 import type { Manifest, ManifestComponent } from '../manifest/manifest.ts';
-import { LOCK_FILE, type LockedPackage, readLock } from './package-lock.ts';
+import { LOCK_FILE, type LockedPackage, lockedPackages } from './package-lock.ts';
 import type { Contents } from './signature.ts';
 import {
   type Entries,
-  listOf,
-  memberOf,
+  fileDifferences,
   modulesOf,
   PACKAGE_FILES,
+  readDocument,
   type SkillPackage,
   showText,
-  textOf,
 } from './skill-package.ts';
 
 /*
@@ -45,7 +44,7 @@ export function makeBom(contents: Contents, manifest: Manifest, palisade: string
   const all = [
     ...modulesOf(contents.digests).map(moduleComponent),
     ...manifest.components.map(namedComponent),
-    ...lockedPackages(contents.entries).map(lockedComponent),
+    ...requireLocked(contents.entries).map(lockedComponent),
     ...toolComponents(contents),
   ];
   for (const each of all) if (!components.has(each['bom-ref'])) components.set(each['bom-ref'], each);
@@ -70,7 +69,7 @@ function skillPurl({ publisher, id, version }: Pick<Manifest, 'publisher' | 'id'
 }
 
 /** How a component of the manifest is known in the bill. */
-function componentRef({ name, version, purl }: Pick<ManifestComponent, 'name' | 'version' | 'purl'>): string {
+function componentRef({ name, version, purl }: NamedComponent): string {
   return purl ?? `component:${name}@${version}`;
 }
 
@@ -90,24 +89,14 @@ function skillComponent(manifest: Manifest): object {
 }
 
 function moduleComponent([path, digest]: readonly [string, Digest]): Component {
-  return {
-    type: 'file',
-    'bom-ref': `file:${path}`,
-    name: path,
-    hashes: [{ alg: 'SHA-256', content: digest }],
-  };
+  const hashes = [{ alg: 'SHA-256', content: digest }];
+  return { type: 'file', 'bom-ref': `file:${path}`, name: path, hashes };
 }
 
 function namedComponent(component: ManifestComponent): Component {
   const { name, version, purl, license } = component;
-  return {
-    type: 'library',
-    'bom-ref': componentRef(component),
-    name,
-    version,
-    ...licensed(license),
-    ...(purl === null ? {} : { purl }),
-  };
+  const more = { ...licensed(license), ...(purl === null ? {} : { purl }) };
+  return { type: 'library', 'bom-ref': componentRef(component), name, version, ...more };
 }
 
 function lockedComponent({ name, version, purl, sha512 }: LockedPackage): Component {
@@ -119,18 +108,12 @@ function licensed(license: string | null): Pick<Component, 'licenses'> {
   return license === null ? {} : { licenses: [{ license: { name: license } }] };
 }
 
-function lockedPackages(entries: Entries): readonly LockedPackage[] {
-  const bytes = entries.get(LOCK_FILE);
-  if (bytes === undefined) return [];
-  const lock = readLock(bytes);
-  if (lock.ok) return lock.packages;
-  throw new CodedError(
-    'skill/invalid-package',
-    `Cannot make ${PACKAGE_FILES.bom}: ${LOCK_FILE}: ${lock.what}`,
-    {
-      remedy: 'Regenerate it with `npm install`, or remove it from the folder.',
-    },
-  );
+function requireLocked(entries: Entries): readonly LockedPackage[] {
+  const lock = lockedPackages(entries);
+  if (lock.ok) return lock.value;
+  const message = `Cannot make ${PACKAGE_FILES.bom}: ${lock.problem}`;
+  const remedy = 'Regenerate it with `npm install`, or remove it from the folder.';
+  throw new CodedError('skill/invalid-package', message, { remedy });
 }
 
 /** The tools that the modules name in their producers sections, each once, by name and version. */
@@ -161,87 +144,68 @@ function producersOf(bytes: Uint8Array): ReturnType<typeof inspect>['producers']
 function serialOf(digests: ReadonlyMap<string, Digest>): string {
   const hex = digestValue([...digests]);
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `${variant}${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
+  const [version, clock] = [`8${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`];
+  return [hex.slice(0, 8), hex.slice(8, 12), version, clock, hex.slice(20, 32)].join('-');
 }
 
-/** A component that a bill of materials names; its texts are unchecked. */
-type BomComponent = { readonly name: string; readonly version: string; readonly purl: string | null };
+/** What is read of a bill of materials, whoever made it. */
+const BOM_COMPONENT = looseObject({
+  type: optional(anyText),
+  name: required(anyText),
+  version: optional(anyText),
+  purl: optional(anyText),
+  hashes: withDefault(list(looseObject({ alg: required(anyText), content: required(anyText) })), []),
+});
+const BOM = looseObject({
+  bomFormat: required(choice(['CycloneDX']), '"bomFormat": "CycloneDX"'),
+  metadata: optional(looseObject({ component: optional(BOM_COMPONENT) })),
+  components: withDefault(list(BOM_COMPONENT), []),
+});
+type BomComponent = Shaped<typeof BOM_COMPONENT>;
+type NamedComponent = Pick<ManifestComponent, 'name' | 'version' | 'purl'>;
 
-/** Where the bill of materials, whoever made it, does not fit the package: one sentence each, empty when it fits. */
+/** Where the bill of materials does not fit the package: one sentence each, empty when it fits. */
 export function checkBom(pkg: SkillPackage): readonly string[] {
-  const bytes = pkg.entries.get(PACKAGE_FILES.bom);
-  if (bytes === undefined) return [`The package has no ${PACKAGE_FILES.bom}.`];
-  const parsed = parseStrict(bytes, BOM_LIMITS);
-  if (!parsed.ok) return [parsed.message];
-  const bom = parsed.value;
-  if (textOf(bom, 'bomFormat') !== 'CycloneDX') return ['It is not in the CycloneDX format.'];
-  const components = listOf(bom, 'components');
+  const bom = readDocument(pkg, PACKAGE_FILES.bom, BOM_LIMITS, BOM);
+  if (!bom.ok) return [bom.problem];
+  const { metadata, components } = bom.value;
+  const files = components
+    .filter(({ type }) => type === 'file')
+    .map(({ name, hashes }) => [name, hashes.find(({ alg }) => alg === 'SHA-256')?.content ?? ''] as const);
   return [
-    ...skillProblems(bom, pkg),
-    ...fileProblems(components, pkg),
+    ...skillProblems(metadata?.component ?? null, pkg),
+    ...fileDifferences(files, modulesOf(pkg.digests), pkg),
     ...missingComponents(components, pkg),
   ].slice(0, MAX_SHOWN_DIFFERENCES);
 }
 
 /** The components with a name and a version in the bill of materials; none where it cannot be read. */
-export function bomComponents(pkg: SkillPackage): readonly BomComponent[] {
-  const bytes = pkg.entries.get(PACKAGE_FILES.bom);
-  const parsed = bytes === undefined ? null : parseStrict(bytes, BOM_LIMITS);
-  if (parsed === null || !parsed.ok) return [];
-  return listOf(parsed.value, 'components').flatMap((component) => {
-    const [name, version] = [textOf(component, 'name'), textOf(component, 'version')];
-    return name === null || version === null ? [] : [{ name, version, purl: textOf(component, 'purl') }];
-  });
+export function bomComponents(pkg: SkillPackage): readonly NamedComponent[] {
+  const bom = readDocument(pkg, PACKAGE_FILES.bom, BOM_LIMITS, BOM);
+  const components = bom.ok ? bom.value.components : [];
+  return components.flatMap(({ name, version, purl }) => (version === null ? [] : [{ name, version, purl }]));
 }
 
-function skillProblems(bom: Json, { manifest }: SkillPackage): readonly string[] {
-  const component = memberOf(memberOf(bom, 'metadata'), 'component');
+function skillProblems(component: BomComponent | null, { manifest }: SkillPackage): readonly string[] {
   const expected = { name: manifest.id, version: manifest.version, purl: skillPurl(manifest) };
-  return Object.entries(expected).flatMap(([key, value]) => {
-    const is = textOf(component, key);
-    return is === value ? [] : [`Its ${key} of the skill is ${showText(is)}, expected "${value}".`];
+  return (['name', 'version', 'purl'] as const).flatMap((key) => {
+    const is = component?.[key] ?? null;
+    if (is === expected[key]) return [];
+    return [`Its ${key} of the skill is ${showText(is)}, expected "${expected[key]}".`];
   });
-}
-
-/** Every file that the bill names is in the package with that digest, and every module is named. */
-function fileProblems(components: readonly Json[], { digests }: SkillPackage): readonly string[] {
-  const problems: string[] = [];
-  const named = new Set<string>();
-  for (const component of components) {
-    if (textOf(component, 'type') !== 'file') continue;
-    const path = textOf(component, 'name') ?? '';
-    const hash = listOf(component, 'hashes').find((each) => textOf(each, 'alg') === 'SHA-256') ?? null;
-    const [is, digest] = [textOf(hash, 'content'), digests.get(path)];
-    named.add(path);
-    if (digest === undefined) problems.push(`It names the file ${showText(path)}, which the package lacks.`);
-    else if (is !== digest)
-      problems.push(`Its digest of "${path}" is ${showText(is)}, expected "${digest}".`);
-  }
-  const missing = modulesOf(digests).filter(([path]) => !named.has(path));
-  return [...problems, ...missing.map(([path]) => `It does not name the module "${path}".`)];
 }
 
 function missingComponents(
-  components: readonly Json[],
+  components: readonly BomComponent[],
   { manifest, entries }: SkillPackage,
 ): readonly string[] {
-  const named = new Set<string>();
-  for (const component of components) {
-    const [name, version] = [textOf(component, 'name') ?? '', textOf(component, 'version') ?? ''];
-    named.add(componentRef({ name, version, purl: textOf(component, 'purl') }));
-  }
+  const named = new Set(
+    components.map(({ name, version, purl }) => componentRef({ name, version: version ?? '', purl })),
+  );
   const asked = manifest.components.filter((each) => !named.has(componentRef(each)));
   const problems = asked.map(({ name, version }) => `It does not name "${name}" ${version} of skill.toml.`);
-  const lockBytes = entries.get(LOCK_FILE);
-  if (lockBytes === undefined) return problems;
-  const lock = readLock(lockBytes);
-  if (!lock.ok) return [...problems, `${LOCK_FILE} cannot be compared with it: ${lock.what}`];
-  const locked = lock.packages.filter(({ purl }) => !named.has(purl));
+  const lock = lockedPackages(entries);
+  if (!lock.ok) return [...problems, `The lock file cannot be compared with it: ${lock.problem}.`];
+  const locked = lock.value.filter(({ purl }) => !named.has(purl));
   return [...problems, ...locked.map(({ purl }) => `It does not name "${purl}" of ${LOCK_FILE}.`)];
 }

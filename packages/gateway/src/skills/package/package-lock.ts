@@ -1,8 +1,10 @@
 import { fromBase64, toHex } from '@palisade/sdk';
-import type { Json } from '../../core/json.ts';
-import { parseStrict } from '../../core/strict-json.ts';
+import { anyText, looseObject, readJson, record, type Shaped } from '../../core/json-shape.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
+import { flag, optional, withDefault } from '../../core/shape.ts';
+import { formatProblem } from '../../core/shape-problem.ts';
 import { LOCK_LIMITS } from '../limits.ts';
-import { memberOf, showText, textOf } from './skill-package.ts';
+import { type Entries, showText } from './skill-package.ts';
 
 /** The file in which npm keeps what it installed. */
 export const LOCK_FILE = 'package-lock.json';
@@ -16,52 +18,49 @@ export type LockedPackage = {
   readonly sha512: string | null;
 };
 
-type LockResult =
-  | { readonly ok: true; readonly packages: readonly LockedPackage[] }
-  | { readonly ok: false; readonly what: string };
-
 const FOLDER = 'node_modules/';
 const NAME = /^(?:@[a-z0-9._~-]+\/)?[a-z0-9._~-]+$/i;
 const MAX_NAME_CHARS = 214;
 const MAX_VERSION_CHARS = 256;
 const SHA512_BYTES = 64;
 
-/** What package-lock.json says was installed, each once, without what served development only. */
-export function readLock(bytes: Uint8Array): LockResult {
-  const parsed = parseStrict(bytes, LOCK_LIMITS);
-  if (!parsed.ok) return { ok: false, what: parsed.message };
-  const packages = memberOf(parsed.value, 'packages');
-  if (packages === null || typeof packages !== 'object' || Array.isArray(packages)) {
-    return { ok: false, what: 'it has no "packages", expected lockfileVersion 2 or later' };
-  }
+const PACKAGE = looseObject({
+  name: optional(anyText),
+  version: optional(anyText),
+  integrity: optional(anyText),
+  link: withDefault(flag, false),
+  dev: withDefault(flag, false),
+});
+const LOCK = looseObject({ packages: optional(record(PACKAGE)) });
+
+/** What package-lock.json says was installed, each once, without what served development only; none without one. */
+export function lockedPackages(entries: Entries): Result<readonly LockedPackage[], string> {
+  const bytes = entries.get(LOCK_FILE);
+  if (bytes === undefined) return accept([]);
+  const lock = readJson(bytes, LOCK_LIMITS, LOCK);
+  if (!lock.ok) return reject(formatProblem(lock.problem, LOCK_FILE));
+  const { packages } = lock.value;
+  if (packages === null) return reject(`${LOCK_FILE} has no "packages", expected lockfileVersion 2 or later`);
   const found = new Map<string, LockedPackage>();
   for (const [place, entry] of Object.entries(packages)) {
-    if (!isInstalled(place, entry)) continue;
+    // The root and the folders of a workspace are the author's own; links lead to them.
+    if (!place.includes(FOLDER) || entry.link || entry.dev) continue;
     const locked = lockedOf(place, entry);
-    if (locked === null) {
-      return {
-        ok: false,
-        what: `${showText(place)} has no name and version of a package`,
-      };
-    }
+    if (locked === null)
+      return reject(`${LOCK_FILE}: ${showText(place)} has no name and version of a package`);
     if (!found.has(locked.purl)) found.set(locked.purl, locked);
   }
-  return { ok: true, packages: [...found.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1)) };
+  return accept([...found.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1)));
 }
 
-/** The root and the folders of a workspace are the author's own; links lead to them. */
-function isInstalled(place: string, entry: Json): boolean {
-  return place.includes(FOLDER) && memberOf(entry, 'link') !== true && memberOf(entry, 'dev') !== true;
-}
-
-function lockedOf(place: string, entry: Json): LockedPackage | null {
+function lockedOf(place: string, entry: Shaped<typeof PACKAGE>): LockedPackage | null {
   // A package that was installed under another name has its own name in the entry.
-  const name = textOf(entry, 'name') ?? place.slice(place.lastIndexOf(FOLDER) + FOLDER.length);
-  const version = textOf(entry, 'version');
+  const name = entry.name ?? place.slice(place.lastIndexOf(FOLDER) + FOLDER.length);
+  const version = entry.version ?? '';
   if (!NAME.test(name) || name.length > MAX_NAME_CHARS) return null;
-  if (version === null || version === '' || version.length > MAX_VERSION_CHARS) return null;
+  if (version === '' || version.length > MAX_VERSION_CHARS) return null;
   const purl = `pkg:npm/${name.replace('@', '%40')}@${encodeURIComponent(version)}`;
-  return { name, version, purl, sha512: sha512Of(textOf(entry, 'integrity') ?? '') };
+  return { name, version, purl, sha512: sha512Of(entry.integrity ?? '') };
 }
 
 function sha512Of(integrity: string): string | null {

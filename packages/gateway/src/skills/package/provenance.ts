@@ -1,18 +1,18 @@
 import { STATEMENT_TYPE } from '@palisade/sdk';
 import type { Digest } from '../../core/digest.ts';
-import type { Json } from '../../core/json.ts';
-import { parseStrict } from '../../core/strict-json.ts';
+import { anyText, list, looseObject } from '../../core/json-shape.ts';
+import { choice, optional, required, withDefault } from '../../core/shape.ts';
 import { MAX_SHOWN_DIFFERENCES, PROVENANCE_LIMITS } from '../limits.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { LOCK_FILE } from './package-lock.ts';
 import {
-  listOf,
-  memberOf,
+  fileDifferences,
   modulesOf,
+  NAMED_FILE,
   PACKAGE_FILES,
+  readDocument,
   type SkillPackage,
   showText,
-  textOf,
 } from './skill-package.ts';
 
 /*
@@ -54,11 +54,8 @@ export function makeProvenance(
   return `${JSON.stringify(statement, null, 2)}\n`;
 }
 
-/** Files with their digests. */
-type Files = readonly (readonly [string, Digest])[];
-
 /** The files in the folders of the sources that skill.toml names, and what npm builds by. */
-function sourcesOf(digests: ReadonlyMap<string, Digest>, { build }: Manifest): Files {
+function sourcesOf(digests: ReadonlyMap<string, Digest>, { build }: Manifest): ReturnType<typeof modulesOf> {
   if (build === null) return [];
   const sources = new Set(build.modules.map(({ source }) => source));
   const folders = [...sources]
@@ -77,56 +74,45 @@ function describeFile([path, digest]: readonly [string, Digest]): object {
   return { name: path, digest: { sha256: digest } };
 }
 
+const PROVENANCE = looseObject({
+  predicateType: required(choice([PROVENANCE_PREDICATE_TYPE])),
+  subject: required(list(NAMED_FILE)),
+  predicate: required(
+    looseObject({
+      buildDefinition: required(
+        looseObject({
+          externalParameters: required(
+            looseObject({
+              skill: required(looseObject({ id: required(anyText), version: required(anyText) })),
+              language: optional(anyText),
+            }),
+          ),
+          resolvedDependencies: withDefault(list(NAMED_FILE), []),
+        }),
+      ),
+    }),
+  ),
+});
+
 /** Where the provenance does not fit the package: one sentence each, none when it fits. */
 export function checkProvenance(pkg: SkillPackage): readonly string[] {
-  const bytes = pkg.entries.get(PACKAGE_FILES.provenance);
-  if (bytes === undefined) return [`The package has no ${PACKAGE_FILES.provenance}.`];
-  const parsed = parseStrict(bytes, PROVENANCE_LIMITS);
-  if (!parsed.ok) return [parsed.message];
-  const statement = parsed.value;
-  if (textOf(statement, 'predicateType') !== PROVENANCE_PREDICATE_TYPE) {
-    return ['It is not a SLSA provenance of version 1.'];
-  }
-  const definition = memberOf(memberOf(statement, 'predicate'), 'buildDefinition');
-  return [
-    ...listProblems(listOf(statement, 'subject'), modulesOf(pkg.digests), pkg.digests),
-    ...listProblems(
-      listOf(definition, 'resolvedDependencies'),
-      sourcesOf(pkg.digests, pkg.manifest),
-      pkg.digests,
-    ),
-    ...parameterProblems(memberOf(definition, 'externalParameters'), pkg.manifest),
-  ].slice(0, MAX_SHOWN_DIFFERENCES);
-}
-
-/** Every named file is in the package with that digest, and every file that should be named is. */
-function listProblems(
-  list: readonly Json[],
-  expected: Files,
-  digests: ReadonlyMap<string, Digest>,
-): readonly string[] {
-  const problems: string[] = [];
-  const named = new Set<string>();
-  for (const item of list) {
-    const path = textOf(item, 'name') ?? '';
-    const [is, digest] = [textOf(memberOf(item, 'digest'), 'sha256'), digests.get(path)];
-    named.add(path);
-    if (digest === undefined) problems.push(`It names ${showText(path)}, which the package lacks.`);
-    else if (is !== digest)
-      problems.push(`Its digest of "${path}" is ${showText(is)}, expected "${digest}".`);
-  }
-  const missing = expected.filter(([path]) => !named.has(path));
-  return [...problems, ...missing.map(([path]) => `It does not name "${path}".`)];
-}
-
-function parameterProblems(parameters: Json, { id, version, build }: Manifest): readonly string[] {
-  const skill = memberOf(parameters, 'skill');
+  const { digests, manifest } = pkg;
+  const read = readDocument(pkg, PACKAGE_FILES.provenance, PROVENANCE_LIMITS, PROVENANCE);
+  if (!read.ok) return [read.problem];
+  const { subject, predicate } = read.value;
+  const { externalParameters, resolvedDependencies } = predicate.buildDefinition;
+  const { skill, language } = externalParameters;
+  const files = (list: typeof subject) => list.map(({ name, digest }) => [name, digest.sha256] as const);
   const compared = [
-    ['skill', textOf(skill, 'id'), id],
-    ['version', textOf(skill, 'version'), version],
-    ['language', textOf(parameters, 'language'), build?.language ?? null],
+    ['skill', skill.id, manifest.id],
+    ['version', skill.version, manifest.version],
+    ['language', language, manifest.build?.language ?? null],
   ] as const;
-  return compared.flatMap(([name, is, expected]) =>
-    is === expected ? [] : [`Its ${name} is ${showText(is)}, expected ${showText(expected)}.`],
-  );
+  return [
+    ...fileDifferences(files(subject), modulesOf(digests), pkg),
+    ...fileDifferences(files(resolvedDependencies), sourcesOf(digests, manifest), pkg),
+    ...compared.flatMap(([name, is, expected]) =>
+      is === expected ? [] : [`Its ${name} is ${showText(is)}, expected ${showText(expected)}.`],
+    ),
+  ].slice(0, MAX_SHOWN_DIFFERENCES);
 }

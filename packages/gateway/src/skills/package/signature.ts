@@ -15,18 +15,12 @@ import {
 import { nodePrimitives } from '../../attest/primitives.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Digest, digestBytes } from '../../core/digest.ts';
-import type { Json } from '../../core/json.ts';
-import { parseStrict } from '../../core/strict-json.ts';
+import { anyText, list, looseObject, object, readJson, type Shaped } from '../../core/json-shape.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
+import { required } from '../../core/shape.ts';
+import { formatProblem } from '../../core/shape-problem.ts';
 import { STATEMENT_LIMITS } from '../limits.ts';
-import {
-  type Entries,
-  listOf,
-  memberOf,
-  PACKAGE_FILES,
-  type Signer,
-  showText,
-  textOf,
-} from './skill-package.ts';
+import { type Entries, NAMED_FILE, PACKAGE_FILES, type Signer, showText } from './skill-package.ts';
 
 /** The payload type of the envelope: any in-toto statement; which one it is, the statement says itself. */
 export const PACKAGE_PAYLOAD_TYPE = RECEIPT_PAYLOAD_TYPE;
@@ -49,11 +43,11 @@ export function verifySigner(contents: Contents): Signed | null {
   if (!nodePrimitives.verifyEd25519(key.publicKey, envelope.signature, message)) {
     throw refusal(`the signature in ${PACKAGE_FILES.signature} does not hold, expected one by its key`);
   }
-  const statement = readStatement(envelope.payload, contents);
-  if (!statement.ok) throw refusal(statement.what);
+  const identity = readStatement(envelope.payload, contents);
+  if (!identity.ok) throw refusal(identity.problem);
   checkKeySignature(key);
   const { keyId, createdAt } = key.document;
-  return { signer: { keyId, publicKey: key.publicKey, createdAt }, identity: statement.identity };
+  return { signer: { keyId, publicKey: key.publicKey, createdAt }, identity: identity.value };
 }
 
 function readKey(raw: Uint8Array | undefined): ParsedKey {
@@ -104,20 +98,17 @@ function refusal(what: string): CodedError {
 
 const PACKAGE_PREDICATE_TYPE = 'urn:palisade:skill-package:v1';
 
+const IDENTITY = object({ id: anyText, name: anyText, publisher: anyText, version: anyText });
+const STATEMENT = looseObject({
+  subject: required(list(NAMED_FILE)),
+  predicate: required(looseObject({ skill: required(IDENTITY) })),
+});
+
 /** The identity of a skill, as in the manifest and signed by the publisher. */
-export type Identity = {
-  readonly id: string;
-  readonly name: string;
-  readonly publisher: string;
-  readonly version: string;
-};
+export type Identity = Shaped<typeof IDENTITY>;
 
 /** The files of a package with their digests. */
 export type Contents = { readonly entries: Entries; readonly digests: ReadonlyMap<string, Digest> };
-
-type StatementResult =
-  | { readonly ok: true; readonly identity: Identity }
-  | { readonly ok: false; readonly what: string };
 
 /** The one statement about these files as a skill of this identity. */
 export function encodeStatement({ entries, digests }: Contents, identity: Identity): Uint8Array {
@@ -137,47 +128,27 @@ export function encodeStatement({ entries, digests }: Contents, identity: Identi
 }
 
 /** Whose statement it is, when it is the one about exactly these files; else where it differs from that. */
-function readStatement(payload: Uint8Array, contents: Contents): StatementResult {
-  const parsed = parseStrict(payload, STATEMENT_LIMITS);
-  if (!parsed.ok) return { ok: false, what: `the signed list is not valid JSON: ${parsed.message}` };
-  const identity = identityOf(parsed.value);
-  if (identity === null) {
-    return {
-      ok: false,
-      what: 'the signed list does not name a skill, expected its id, name, publisher and version',
-    };
-  }
+function readStatement(payload: Uint8Array, contents: Contents): Result<Identity, string> {
+  const read = readJson(payload, STATEMENT_LIMITS, STATEMENT);
+  if (!read.ok) return reject(formatProblem(read.problem, 'the signed list'));
+  const { subject, predicate } = read.value;
   // Boundary: the signed bytes are the bytes that follow from the files, so no file is unsigned and no line is extra.
-  if (Buffer.compare(encodeStatement(contents, identity), payload) === 0) return { ok: true, identity };
-  return { ok: false, what: describeDifference(parsed.value, contents) };
+  const isExact = Buffer.compare(encodeStatement(contents, predicate.skill), payload) === 0;
+  return isExact ? accept(predicate.skill) : reject(describeDifference(subject, contents));
 }
 
-function identityOf(statement: Json): Identity | null {
-  const skill = memberOf(memberOf(statement, 'predicate'), 'skill');
-  const [id, name, publisher, version] = ['id', 'name', 'publisher', 'version'].map((key) =>
-    textOf(skill, key),
-  );
-  if (typeof id !== 'string' || typeof name !== 'string') return null;
-  if (typeof publisher !== 'string' || typeof version !== 'string') return null;
-  return { id, name, publisher, version };
-}
-
-function describeDifference(statement: Json, { entries, digests }: Contents): string {
-  const listed = new Map<string, string | null>();
-  for (const subject of listOf(statement, 'subject')) {
-    listed.set(textOf(subject, 'name') ?? '', textOf(memberOf(subject, 'digest'), 'sha256'));
-  }
-  for (const path of entries.keys()) {
+function describeDifference(subject: Shaped<typeof STATEMENT>['subject'], contents: Contents): string {
+  const listed = new Map(subject.map(({ name, digest }) => [name, digest.sha256]));
+  for (const path of contents.entries.keys()) {
     if (path === PACKAGE_FILES.signature) continue;
     const digest = listed.get(path);
     if (digest === undefined) return `entry "${path}" is not in the signed list, expected every entry there`;
-    if (digest !== digests.get(path))
+    if (digest !== contents.digests.get(path))
       return `entry "${path}" differs from what was signed, expected the same bytes`;
     listed.delete(path);
   }
   const [spare] = listed.keys();
-  if (spare !== undefined) {
-    return `the signed list has ${showText(spare)}, expected only entries of the package`;
-  }
-  return 'the signed list is not in the form of a package list, expected the canonical one';
+  return spare === undefined
+    ? 'the signed list is not in the form of a package list, expected the canonical one'
+    : `the signed list has ${showText(spare)}, expected only entries of the package`;
 }

@@ -1,6 +1,10 @@
 import { type Digest, digestBytes } from '../../core/digest.ts';
 import { inert } from '../../core/hostile-text.ts';
-import type { Json } from '../../core/json.ts';
+import { anyText, looseObject, readJson } from '../../core/json-shape.ts';
+import { type Result, reject } from '../../core/result.ts';
+import { required, type Shape } from '../../core/shape.ts';
+import { formatProblem } from '../../core/shape-problem.ts';
+import type { StrictLimits } from '../../core/strict-json.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 
 /** Files of a package by their paths, in the order of their paths. */
@@ -44,28 +48,40 @@ export function modulesOf(digests: ReadonlyMap<string, Digest>): readonly (reado
   return [...digests].filter(([path]) => path.toLowerCase().endsWith('.wasm'));
 }
 
-/* Reads untrusted JSON: a member that is missing or of another type is null and never an error. */
+/** A file with its digest, in the form of in-toto. */
+export const NAMED_FILE = looseObject({
+  name: required(anyText),
+  digest: required(looseObject({ sha256: required(anyText) })),
+});
+
+/** Reads a JSON document of a package: its value, or a sentence that says why that cannot be done. */
+export function readDocument<T>(
+  { entries }: SkillPackage,
+  path: string,
+  limits: StrictLimits,
+  shape: Shape<T>,
+): Result<T, string> {
+  const bytes = entries.get(path);
+  if (bytes === undefined) return reject(`The package has no ${path}.`);
+  const read = readJson(bytes, limits, shape);
+  return read.ok ? read : reject(`${formatProblem(read.problem, path)}.`);
+}
+
+type Files = Iterable<readonly [path: string, digest: string]>;
+
+/** Every file that a document names is in the package with that digest, and every file that it should name is there. */
+export function fileDifferences(named: Files, expected: Files, { digests }: SkillPackage): readonly string[] {
+  const found = new Map(named);
+  const wrong = [...named].flatMap(([path, is]) => {
+    const digest = digests.get(path);
+    if (digest === undefined) return [`It names ${showText(path)}, which the package lacks.`];
+    return is === digest ? [] : [`Its digest of "${path}" is ${showText(is)}, expected "${digest}".`];
+  });
+  const missing = [...expected].filter(([path]) => !found.has(path));
+  return [...wrong, ...missing.map(([path]) => `It does not name "${path}".`)];
+}
 
 const SHOWN_CHARS = 80;
-
-/** A member of an object; null if missing. */
-export function memberOf(value: Json, key: string): Json {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
-  const object = value as { readonly [key: string]: Json };
-  return Object.hasOwn(object, key) ? (object[key] ?? null) : null;
-}
-
-/** A member that is text. */
-export function textOf(value: Json, key: string): string | null {
-  const member = memberOf(value, key);
-  return typeof member === 'string' ? member : null;
-}
-
-/** A member that is an array; empty if it is not one. */
-export function listOf(value: Json, key: string): readonly Json[] {
-  const member = memberOf(value, key);
-  return Array.isArray(member) ? member : [];
-}
 
 /** An untrusted text for a message. */
 export function showText(text: string | null): string {

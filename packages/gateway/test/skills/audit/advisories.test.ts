@@ -57,18 +57,22 @@ describe('parseAdvisories()', () => {
     ['nothing', '', /line 1, column 1/],
     ['no JSON', 'hello', /line 1, column 1/],
     ['a broken second line', `${JSON.stringify(PLAIN)}\n{"id":`, /line 2: /],
-    ['no id', '{"affected":[]}', /advisory 1 has no id/],
-    ['a text', '"x"', /has no id/],
-    ['affected of another kind', '{"id":"A","affected":{}}', /"affected" of A is no list/],
+    ['no id', '{"affected":[]}', /advisory 1: it has no id, expected the key id/],
+    ['a text', '"x"', /it is "x", expected a table/],
+    [
+      'affected of another kind',
+      '{"id":"A","affected":{}}',
+      /affected of advisory 1 \("A"\): it is a table, expected a list/,
+    ],
     [
       'a package without a name',
       '{"id":"A","affected":[{"package":{"ecosystem":"npm"}}]}',
-      /no ecosystem or no name/,
+      /affected\[0\]\.package of advisory 1 \("A"\): it has no name/,
     ],
     [
       'an event of another kind',
       JSON.stringify({ ...PLAIN, affected: [{ ...PLAIN.affected[0], ...range('SEMVER', [{ from: '1' }]) }] }),
-      /an event of OSV-1/,
+      /events\[0\] of advisory 1 \("OSV-1"\): it is a table, expected an event: one of introduced/,
     ],
   ])('refuses %s, with the reason', (_, text, why) => {
     const read = () => parseAdvisories(Buffer.from(text));

@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { formatProblem } from '../../../src/core/shape-problem.ts';
-import {
-  type LeafKey,
-  MANIFEST_KEYS,
-  type ManifestKey,
-} from '../../../src/skills/manifest/manifest-keys.table.ts';
+import type { LeafKey, ManifestKey } from '../../../src/skills/manifest/key-rows.ts';
+import { MANIFEST_KEYS } from '../../../src/skills/manifest/manifest-keys.table.ts';
 import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 import { readProse } from '../../../src/skills/manifest/prose.ts';
 import { TEXTS } from '../../../src/skills/manifest/texts.table.ts';

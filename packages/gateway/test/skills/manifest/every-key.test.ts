@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LIMIT_CEILINGS } from '../../../src/core/limits.ts';
-import { type LeafKey, MANIFEST_KEYS } from '../../../src/skills/manifest/manifest-keys.table.ts';
+import type { LeafKey } from '../../../src/skills/manifest/key-rows.ts';
+import { MANIFEST_KEYS } from '../../../src/skills/manifest/manifest-keys.table.ts';
 import { nameOf } from '../../../src/skills/manifest/manifest-shape.ts';
 import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 import type { TextName } from '../../../src/skills/manifest/texts.table.ts';

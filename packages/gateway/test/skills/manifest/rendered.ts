@@ -1,10 +1,7 @@
 import { sentenceOf } from '../../../src/core/result.ts';
 import { formatPath, type LocatedProblem } from '../../../src/core/shape-problem.ts';
-import {
-  type LeafKey,
-  MANIFEST_KEYS,
-  type ManifestKey,
-} from '../../../src/skills/manifest/manifest-keys.table.ts';
+import type { LeafKey, ManifestKey } from '../../../src/skills/manifest/key-rows.ts';
+import { MANIFEST_KEYS } from '../../../src/skills/manifest/manifest-keys.table.ts';
 import { nameOf } from '../../../src/skills/manifest/manifest-shape.ts';
 import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 

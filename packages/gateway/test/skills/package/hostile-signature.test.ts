@@ -323,7 +323,7 @@ const REFUSED: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
       signChanged(({ predicate }) => {
         Object.assign(predicate, { skill: {} });
       }),
-    /does not name a skill/,
+    /Cannot use predicate\.skill: it has no id/,
   ],
   [
     'a list with one more member',
@@ -345,7 +345,7 @@ const REFUSED: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
     /occurs twice/,
   ],
   ['a list and bytes behind it', () => signOver(`${payloadOf(SIGNED)}\n`), /not in the form/],
-  ['no list at all', () => signOver('[]'), /does not name a skill/],
+  ['no list at all', () => signOver('[]'), /Cannot use the file: it is a list, expected a table/],
 ];
 
 function without<Item extends { name: string }>(list: Item[], name: string): void {

@@ -46,7 +46,7 @@ describe('packSkill()', () => {
       { 'text.wasm': '(module)' },
       'entry "text.wasm": it is not a binary WebAssembly module',
     ],
-    ['a lock file that is no JSON', { 'package-lock.json': '{' }, 'package-lock.json: Cannot read JSON'],
+    ['a lock file that is no JSON', { 'package-lock.json': '{' }, 'package-lock.json:1:2: Cannot use JSON'],
     [
       'a lock file of an old form',
       { 'package-lock.json': '{"dependencies":{}}' },

@@ -122,10 +122,10 @@ async function readKeyFile(invocation: Invocation, path: string): Promise<Public
   const bytes = await readNamed(invocation, path, BOUND);
   const document = new TextDecoder().decode(bytes);
   const read = await readPublicKey(document, nodePrimitives);
-  if (read.ok) return { document, keyId: read.key.keyId };
+  if (read.ok) return { document, keyId: read.value.keyId };
   // Boundary: a private key is never taken for a public one, and nothing of it is repeated.
   const isPrivate = document.includes('PRIVATE KEY');
-  const why = isPrivate ? 'it is a private key, which only its publisher may have' : read.why;
+  const why = isPrivate ? 'it is a private key, which only its publisher may have' : read.problem;
   throw new CodedError('skill/untrusted', `Cannot use "${path}" as a key: ${why}`, {
     remedy: 'Give the file FILE.pub.json that `palisade skill sign --key FILE --new-key` writes.',
   });

@@ -3,37 +3,37 @@ import { bomComponents, checkBom } from '../../package/bom.ts';
 import { checkProvenance } from '../../package/provenance.ts';
 import { PACKAGE_FILES } from '../../package/skill-package.ts';
 import { type Affecting, affects, byPackage, type Component } from '../affects.ts';
-import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import {
+  type AuditCheck,
+  type AuditSubject,
+  refusal,
+  type Sighting,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import { shorten } from '../module/words.ts';
 
 const PACK_ANEW = 'Have the author pack it again with `palisade skill pack`.';
 
 export const BOM_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'bom/differs',
-    severity: 'refusal',
+  refusal('bom/differs', {
     sentence: 'A bill of materials that does not match the files of the package.',
-    look: ({ pkg }) => checkBom(pkg).map((what) => ({ where: PACKAGE_FILES.bom, what, remedy: PACK_ANEW })),
-  },
-  {
-    id: 'bom/provenance-differs',
-    severity: 'refusal',
+    remedy: PACK_ANEW,
+    look: ({ pkg }) => sightingsAt(PACKAGE_FILES.bom, checkBom(pkg)),
+  }),
+  refusal('bom/provenance-differs', {
     sentence: 'A provenance that does not match the files of the package.',
-    look: ({ pkg }) =>
-      checkProvenance(pkg).map((what) => ({ where: PACKAGE_FILES.provenance, what, remedy: PACK_ANEW })),
-  },
-  {
-    id: 'bom/vulnerable',
-    severity: 'refusal',
+    remedy: PACK_ANEW,
+    look: ({ pkg }) => sightingsAt(PACKAGE_FILES.provenance, checkProvenance(pkg)),
+  }),
+  refusal('bom/vulnerable', {
     sentence: 'A component version that is listed in an advisory of the operator.',
     look: (subject) => eachAffected(subject, ({ isSure }) => isSure),
-  },
-  {
-    id: 'bom/perhaps-vulnerable',
-    severity: 'warning',
+  }),
+  warning('bom/perhaps-vulnerable', {
     sentence: 'A component that matches an advisory by name and version, but does not name its ecosystem.',
     look: (subject) => eachAffected(subject, ({ isSure }) => !isSure),
-  },
+  }),
 ];
 
 function* eachAffected(

@@ -1,5 +1,14 @@
 import { DEFAULT_LIMITS } from '../../../core/limits.ts';
-import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import {
+  type AuditCheck,
+  type AuditSubject,
+  ifAny,
+  note,
+  type Remarks,
+  refusal,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import { denseBytes, isDense, programAt, programIn } from '../files.table.ts';
 import { KNOWN_SECTIONS } from '../module/checks.table.ts';
 import { type Looked, PAGE_BYTES, remedyOf } from '../module/look.ts';
@@ -27,46 +36,36 @@ const COMPONENT_SECTIONS = /^(?:component-name|component-type(?::.*)?|package-do
 const HARMLESS: ReadonlySet<string> = new Set(['log', 'clock', 'random', 'config']);
 
 export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'module/unreadable',
-    severity: 'refusal',
+  refusal('module/unreadable', {
     sentence:
       'A module that is malformed, exceeds a limit, uses a disabled feature, or is a component of another world.',
-    look: (subject) =>
-      eachModule(subject, ({ fault }) =>
-        fault === null ? [] : [{ what: `It would be refused. ${fault.message}`, remedy: remedyOf(fault) }],
-      ),
-  },
-  {
-    id: 'module/foreign-import',
-    severity: 'refusal',
+    look: eachModule(({ fault }) =>
+      fault === null ? null : { what: `It would be refused. ${fault.message}`, remedy: remedyOf(fault) },
+    ),
+  }),
+  refusal('module/foreign-import', {
     sentence: 'An import that is not a function of the ABI, or whose type differs from the ABI.',
-    look: (subject) =>
-      eachImport(subject, (each) =>
-        each.misfit === null
-          ? null
-          : { what: `It imports ${importName(each)} ${shorten(each.misfit)}.`, remedy: READ_ABI },
-      ),
-  },
-  {
-    id: 'module/undeclared-import',
-    severity: 'refusal',
+    remedy: READ_ABI,
+    look: eachModule(({ imports }) =>
+      imports
+        .filter(({ misfit }) => misfit !== null)
+        .map((each) => `It imports ${importName(each)} ${shorten(each.misfit ?? '')}.`),
+    ),
+  }),
+  refusal('module/undeclared-import', {
     sentence: 'An import that needs a capability that the manifest does not ask for.',
-    look: (subject) => {
-      const declared = declaredNeeds(subject.pkg.manifest.asks);
-      return eachImport(subject, (each) =>
-        each.need === null || declared.has(each.need)
-          ? null
-          : {
-              what: `It imports ${importName(each)}, and the manifest does not ask for ${each.need}.`,
-              remedy: `Do not use it. The author has to declare ${keyOf(each.need)}, or build the module without the import.`,
-            },
-      );
-    },
-  },
-  {
-    id: 'manifest/excess-capability',
-    severity: 'warning',
+    look: eachModule(({ imports }, { pkg: { manifest } }) => {
+      const declared = declaredNeeds(manifest.asks);
+      return imports.flatMap((each) => {
+        const { need } = each;
+        if (need === null || declared.has(need)) return [];
+        const what = `It imports ${importName(each)}, and the manifest does not ask for ${need}.`;
+        const remedy = `Do not use it. The author has to declare ${keyOf(need)}, or build the module without the import.`;
+        return [{ what, remedy }];
+      });
+    }),
+  }),
+  warning('manifest/excess-capability', {
     sentence: 'A capability that is asked for but that no module imports.',
     look: ({ pkg: { manifest }, modules }) =>
       unusedNeeds(manifest.asks, modules).map((need) => ({
@@ -76,180 +75,138 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
           ? 'It is harmless; have the author remove it from the manifest.'
           : 'Withhold it when you approve, or have the author remove it from the manifest.',
       })),
-  },
-  {
-    id: 'module/missing-entrypoint',
-    severity: 'refusal',
+  }),
+  refusal('module/missing-entrypoint', {
     sentence: `A tool whose export is missing or is not a function of type ${TOOL_TYPE}.`,
-    look: (subject) =>
-      eachCore(subject, ({ tools }, { exports }) =>
-        tools.flatMap((tool) => {
-          const found = exports.find(({ name }) => name === tool.export);
-          if (found?.kind === 'function' && found.type === TOOL_TYPE) return [];
-          const is = found === undefined ? 'it does not export' : `it has as ${shorten(found.type)}`;
-          const what = `The tool "${tool.id}" is its "${shorten(tool.export)}", which ${is}, expected a function of type ${TOOL_TYPE}.`;
-          return [{ what, remedy: READ_ABI }];
-        }),
-      ),
-  },
-  {
-    id: 'module/no-place-for-input',
-    severity: 'refusal',
+    remedy: READ_ABI,
+    look: eachCore(({ tools, exports }) =>
+      tools.flatMap((tool) => {
+        const found = exports.find(({ name }) => name === tool.export);
+        if (found !== undefined && isTool(found)) return [];
+        const is = found === undefined ? 'it does not export' : `it has as ${shorten(found.type)}`;
+        return [
+          `The tool "${tool.id}" is its "${shorten(tool.export)}", which ${is}, expected a function of type ${TOOL_TYPE}.`,
+        ];
+      }),
+    ),
+  }),
+  refusal('module/no-place-for-input', {
     sentence: 'A module that does not export a memory or the allocator function of the ABI.',
-    look: (subject) =>
-      eachCore(subject, (_, { exports }) => {
-        const { alloc } = subject.bench.abi;
-        const given = exports.find(({ name }) => name === alloc);
-        const hasMemory = exports.some(({ name, kind }) => kind === 'memory' && name === 'memory');
-        return [
-          ...(given?.type === ALLOC_TYPE ? [] : [`It does not export ${alloc} of type ${ALLOC_TYPE}.`]),
-          ...(hasMemory ? [] : ['It does not export a memory as "memory".']),
-        ].map((what) => ({ what, remedy: READ_ABI }));
-      }),
-  },
-  {
-    id: 'module/undeclared-entrypoint',
-    severity: 'refusal',
+    remedy: READ_ABI,
+    look: eachCore(({ exports }, { bench: { abi } }) => {
+      const given = exports.find(({ name }) => name === abi.alloc);
+      const hasMemory = exports.some(({ name, kind }) => kind === 'memory' && name === 'memory');
+      return [
+        ...(given?.type === ALLOC_TYPE ? [] : [`It does not export ${abi.alloc} of type ${ALLOC_TYPE}.`]),
+        ...(hasMemory ? [] : ['It does not export a memory as "memory".']),
+      ];
+    }),
+  }),
+  refusal('module/undeclared-entrypoint', {
     sentence: `An exported function of type ${TOOL_TYPE} that the manifest does not declare as a tool.`,
-    look: (subject) =>
-      eachCore(subject, ({ tools }, { exports }) => {
-        const extra = exports.filter(
-          ({ name, kind, type }) =>
-            kind === 'function' && type === TOOL_TYPE && !tools.some((tool) => tool.export === name),
-        );
-        if (extra.length === 0) return [];
-        const what = `It exports ${list(extra.map(nameOf))}, which could be called as a tool but is not declared in the manifest.`;
-        return [{ what, remedy: 'Have the author declare it as a tool, or stop exporting it.' }];
-      }),
-  },
-  {
-    id: 'module/extra-export',
-    severity: 'note',
+    remedy: 'Have the author declare it as a tool, or stop exporting it.',
+    look: eachCore(({ others }) =>
+      ifAny(
+        others.filter(isTool).map(nameOf),
+        (names) =>
+          `It exports ${list(names)}, which could be called as a tool but is not declared in the manifest.`,
+      ),
+    ),
+  }),
+  note('module/extra-export', {
     sentence: 'An export that neither the ABI nor a known compiler uses.',
-    look: (subject) =>
-      eachCore(subject, ({ tools }, { exports }) => {
-        const { alloc } = subject.bench.abi;
-        const extra = exports.filter(
-          ({ name, kind, type }) =>
-            !(name === alloc || name === 'memory' || COMPILER_EXPORTS.test(name)) &&
-            !(kind === 'function' && type === TOOL_TYPE) &&
-            !tools.some((tool) => tool.export === name),
-        );
-        if (extra.length === 0) return [];
-        const what = `It exports ${list(extra.map(nameOf))}, which nothing calls.`;
-        return [{ what, remedy: 'Nothing has to be done; the author could remove it.' }];
-      }),
-  },
-  {
-    id: 'module/memory-quota',
-    severity: 'refusal',
+    remedy: 'Nothing has to be done; the author could remove it.',
+    look: eachCore(({ others }, { bench: { abi } }) => {
+      const isUsed = (name: string) => name === abi.alloc || name === 'memory' || COMPILER_EXPORTS.test(name);
+      const extra = others.filter((each) => !isUsed(each.name) && !isTool(each));
+      return ifAny(extra.map(nameOf), (names) => `It exports ${list(names)}, which nothing calls.`);
+    }),
+  }),
+  refusal('module/memory-quota', {
     sentence: 'A module whose initial memory exceeds the quota of the skill.',
-    look: (subject) =>
-      eachModule(subject, ({ looked }) => {
-        const most = subject.pkg.manifest.quotas.memoryBytes ?? DEFAULT_LIMITS.memoryBytes;
-        const needed = (looked?.facts.memory.min ?? 0) * PAGE_BYTES;
-        if (needed <= most) return [];
-        const what = `Its initial memory is ${needed} bytes, but the quota is ${most}: no call could start.`;
-        return [
-          { what, remedy: 'Have the author raise capabilities.quotas.memory_bytes, or build it smaller.' },
-        ];
-      }),
-  },
-  {
-    id: 'module/payload',
-    severity: 'warning',
+    remedy: 'Have the author raise capabilities.quotas.memory_bytes, or build it smaller.',
+    look: eachModule(({ looked }, { pkg: { manifest } }) => {
+      const most = manifest.quotas.memoryBytes ?? DEFAULT_LIMITS.memoryBytes;
+      const needed = (looked?.facts.memory.min ?? 0) * PAGE_BYTES;
+      if (needed <= most) return null;
+      return `Its initial memory is ${needed} bytes, but the quota is ${most}: no call could start.`;
+    }),
+  }),
+  warning('module/payload', {
     sentence: 'A module with a large share of compressed or encrypted data.',
-    look: (subject) =>
-      eachModule(subject, ({ looked, bytes }) => {
-        if (looked === null) return [];
-        const dense = Math.max(looked.facts.largestDense?.bytes ?? 0, denseBytes(bytes));
-        if (dense === 0 || dense < bytes.length * PAYLOAD_PART) return [];
-        const what = `${dense} of its ${bytes.length} bytes are data that looks compressed or encrypted.`;
-        return [{ what, remedy: 'Ask the author what it contains, and accept it only with a good answer.' }];
-      }),
-  },
-  {
-    id: 'module/embedded-program',
-    severity: 'warning',
+    remedy: 'Ask the author what it contains, and accept it only with a good answer.',
+    look: eachModule(({ looked, bytes }) => {
+      if (looked === null) return null;
+      const dense = Math.max(looked.facts.largestDense?.bytes ?? 0, denseBytes(bytes));
+      if (dense === 0 || dense < bytes.length * PAYLOAD_PART) return null;
+      return `${dense} of its ${bytes.length} bytes are data that looks compressed or encrypted.`;
+    }),
+  }),
+  warning('module/embedded-program', {
     sentence: 'A program or an archive inside a module.',
-    look: (subject) =>
-      eachModule(subject, ({ bytes }) => {
-        const found = programIn(bytes);
-        if (found === null) return [];
-        const what = `At byte ${found.at} there is what looks like ${found.name}.`;
-        return [
-          { what, remedy: 'Ask the author what it is for; a module cannot run it, but can pass it on.' },
-        ];
-      }),
-  },
-  {
-    id: 'module/custom-payload',
-    severity: 'refusal',
+    remedy: 'Ask the author what it is for; a module cannot run it, but can pass it on.',
+    look: eachModule(({ bytes }) => {
+      const found = programIn(bytes);
+      return found === null ? null : `At byte ${found.at} there is what looks like ${found.name}.`;
+    }),
+  }),
+  refusal('module/custom-payload', {
     sentence:
       'A custom section with a payload: a program, high-entropy data, or more than tools write there.',
-    look: (subject) =>
-      eachModule(subject, ({ sections, isComponent }) => {
-        const loads = sections.flatMap((section) => {
-          const load = loadOf(section, isComponent);
-          if (load === null) return [];
-          return [
-            `Its custom section "${shorten(section.name)}" of ${section.content.length} bytes ${load}.`,
-          ];
-        });
-        const all = sections
-          .filter((section) => isDescribing(section, isComponent))
-          .reduce((sum, { name, content }) => sum + name.length + content.length, 0);
-        const whats =
-          all <= ALL_DESCRIBING_BYTES
-            ? loads
-            : [...loads, `Its small custom sections have ${all} bytes in all.`];
-        return whats.map((what) => ({
-          what,
-          remedy: 'Have the author strip it; the engine never reads it.',
-        }));
-      }),
-  },
-  {
-    id: 'module/custom-section',
-    severity: 'warning',
+    remedy: 'Have the author strip it; the engine never reads it.',
+    look: eachModule(({ sections, isComponent }) => {
+      const loads = sections.flatMap((section) => {
+        const load = loadOf(section, isComponent);
+        const { name, content } = section;
+        return load === null
+          ? []
+          : [`Its custom section "${shorten(name)}" of ${content.length} bytes ${load}.`];
+      });
+      const all = sections
+        .filter((section) => isDescribing(section, isComponent))
+        .reduce((sum, { name, content }) => sum + name.length + content.length, 0);
+      const isTooMuch = all > ALL_DESCRIBING_BYTES;
+      return isTooMuch ? [...loads, `Its small custom sections have ${all} bytes in all.`] : loads;
+    }),
+  }),
+  warning('module/custom-section', {
     sentence: 'A small custom section that no known tool writes.',
-    look: (subject) =>
-      eachModule(subject, ({ sections, isComponent }) => {
-        const unknown = sections.filter(
-          (section) => !isKnown(section, isComponent) && loadOf(section, isComponent) === null,
-        );
-        if (unknown.length === 0) return [];
-        const what = `It has ${count(unknown.length, 'custom section')} of other tools: ${list(unknown.map(nameOf))}.`;
-        return [{ what, remedy: 'Ask what they are for, or have the author strip them.' }];
-      }),
-  },
+    remedy: 'Ask what they are for, or have the author strip them.',
+    look: eachModule(({ sections, isComponent }) =>
+      ifAny(
+        sections.filter((each) => !isKnown(each, isComponent) && loadOf(each, isComponent) === null),
+        (unknown) =>
+          `It has ${count(unknown.length, 'custom section')} of other tools: ${list(unknown.map(nameOf))}.`,
+      ),
+    ),
+  }),
   ...SHARED_MODULE_CHECKS,
 ];
 
-type Seen = Omit<Sighting, 'where'>;
-
-function* eachModule(
-  { modules }: AuditSubject,
-  look: (module: ModuleSubject) => readonly Seen[],
-): Iterable<Sighting> {
-  for (const module of modules) for (const seen of look(module)) yield { where: module.path, ...seen };
+function eachModule(look: (module: ModuleSubject, subject: AuditSubject) => Remarks): AuditCheck['look'] {
+  return (subject) => subject.modules.flatMap((module) => sightingsAt(module.path, look(module, subject)));
 }
+
+type Exports = Looked['facts']['exports'];
+type CoreModule = {
+  readonly tools: ModuleSubject['tools'];
+  readonly exports: Exports;
+  /** Those that are not a tool of the manifest. */
+  readonly others: Exports;
+};
 
 /** The modules of the ABI; what a component exports is of its world. */
-function eachCore(
-  subject: AuditSubject,
-  look: (module: ModuleSubject, facts: Looked['facts']) => readonly Seen[],
-): Iterable<Sighting> {
-  return eachModule(subject, (module) =>
-    module.isComponent || module.looked === null ? [] : look(module, module.looked.facts),
-  );
+function eachCore(look: (module: CoreModule, subject: AuditSubject) => Remarks): AuditCheck['look'] {
+  return eachModule(({ isComponent, looked, tools }, subject) => {
+    if (isComponent || looked === null) return null;
+    const { exports } = looked.facts;
+    const others = exports.filter(({ name }) => !tools.some((tool) => tool.export === name));
+    return look({ tools, exports, others }, subject);
+  });
 }
 
-function eachImport(
-  subject: AuditSubject,
-  look: (each: ModuleSubject['imports'][number]) => Seen | null,
-): Iterable<Sighting> {
-  return eachModule(subject, ({ imports }) => imports.flatMap((each) => look(each) ?? []));
+function isTool({ kind, type }: Exports[number]): boolean {
+  return kind === 'function' && type === TOOL_TYPE;
 }
 
 /** What only components have is a payload in a module. */

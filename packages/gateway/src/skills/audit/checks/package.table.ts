@@ -1,7 +1,15 @@
 import { sentenceOf } from '../../../core/result.ts';
 import { CASES_FOLDER, PACKAGE_FILES } from '../../package/skill-package.ts';
 import { parseCases } from '../cases.ts';
-import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import {
+  type AuditCheck,
+  type AuditSubject,
+  note,
+  type Remarks,
+  refusal,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import { isScript, markOf } from '../files.table.ts';
 import { count } from '../module/words.ts';
 import { isText } from '../prose/material.ts';
@@ -9,123 +17,85 @@ import { isText } from '../prose/material.ts';
 const TAKE_OUT = 'Have the author remove it from the package; a skill does not need it.';
 
 export const PACKAGE_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'trust/unsigned',
-    severity: 'refusal',
+  refusal('trust/unsigned', {
     sentence: 'An unsigned package.',
+    remedy: 'Have the publisher sign it.',
     look: ({ bench: { trust } }) =>
       trust.ok || trust.code !== 'skill/unsigned'
         ? []
-        : [{ where: 'the package', what: asSentence(trust.why), remedy: 'Have the publisher sign it.' }],
-  },
-  {
-    id: 'trust/untrusted',
-    severity: 'refusal',
+        : [{ where: 'the package', what: asSentence(trust.why) }],
+  }),
+  refusal('trust/untrusted', {
     sentence: 'A signature by a key that is not, or no longer, trusted for the publisher.',
+    remedy: 'Confirm the key with the publisher, then add it with `palisade trust add`.',
     look: ({ bench: { trust } }) =>
       trust.ok || trust.code !== 'skill/untrusted'
         ? []
-        : [
-            {
-              where: PACKAGE_FILES.key,
-              what: asSentence(trust.why),
-              remedy: 'Confirm the key with the publisher, then add it with `palisade trust add`.',
-            },
-          ],
-  },
-  {
-    id: 'trust/first-use',
-    severity: 'note',
+        : [{ where: PACKAGE_FILES.key, what: asSentence(trust.why) }],
+  }),
+  note('trust/first-use', {
     sentence: 'A key that is trusted because it was the first of its publisher.',
-    look: ({ bench: { trust } }) =>
-      trust.ok && trust.how === 'first-use'
-        ? [
-            {
-              where: PACKAGE_FILES.key,
-              what: 'No one confirmed that this key belongs to the publisher; it is trusted because it was the first one seen.',
-              remedy: 'Compare the key with the one that the publisher announces elsewhere.',
-            },
-          ]
-        : [],
-  },
-  {
-    id: 'package/stray-module',
-    severity: 'refusal',
+    remedy: 'Compare the key with the one that the publisher announces elsewhere.',
+    look: ({ bench: { trust } }) => {
+      const what =
+        'No one confirmed that this key belongs to the publisher; it is trusted because it was the first one seen.';
+      return trust.ok && trust.how === 'first-use' ? [{ where: PACKAGE_FILES.key, what }] : [];
+    },
+  }),
+  refusal('package/stray-module', {
     sentence: 'A module that no tool of the manifest names.',
-    look: (subject) =>
-      eachFile(subject, (path) =>
-        path.endsWith('.wasm') && subject.pkg.manifest.tools.every(({ module }) => module !== path)
-          ? { what: 'No tool names it: it is code that no one is asked to approve.', remedy: TAKE_OUT }
-          : null,
-      ),
-  },
-  {
-    id: 'package/program',
-    severity: 'refusal',
+    remedy: TAKE_OUT,
+    look: eachFile((path, _, { pkg: { manifest } }) =>
+      path.endsWith('.wasm') && manifest.tools.every(({ module }) => module !== path)
+        ? 'No tool names it: it is code that no one is asked to approve.'
+        : null,
+    ),
+  }),
+  refusal('package/program', {
     sentence: 'A native program, or a program of another virtual machine.',
-    look: (subject) => eachMarked(subject, 'program'),
-  },
-  {
-    id: 'package/archive',
-    severity: 'refusal',
+    remedy: TAKE_OUT,
+    look: eachMarked('program'),
+  }),
+  refusal('package/archive', {
     sentence: 'An archive inside the package, whose contents are not audited.',
-    look: (subject) => eachMarked(subject, 'archive'),
-  },
-  {
-    id: 'package/script',
-    severity: 'warning',
+    remedy: TAKE_OUT,
+    look: eachMarked('archive'),
+  }),
+  warning('package/script', {
     sentence: 'A script, by its first line or its name.',
-    look: (subject) =>
-      eachFile(subject, (path, bytes) =>
-        isScript(path, bytes)
-          ? {
-              what: 'An operating system runs such a file when it is opened; no call of the skill does.',
-              remedy: TAKE_OUT,
-            }
-          : null,
-      ),
-  },
-  {
-    id: 'package/unknown-file',
-    severity: 'warning',
+    remedy: TAKE_OUT,
+    look: eachFile((path, bytes) =>
+      isScript(path, bytes)
+        ? 'An operating system runs such a file when it is opened; no call of the skill does.'
+        : null,
+    ),
+  }),
+  warning('package/unknown-file', {
     sentence: 'A file that is neither text, nor a module, nor of another known type.',
-    look: (subject) =>
-      eachBinary(subject, (bytes) =>
-        markOf(bytes) === null
-          ? {
-              what: `It has ${bytes.length} bytes of an unknown type that are not text.`,
-              remedy: TAKE_OUT,
-            }
-          : null,
-      ),
-  },
-  {
-    id: 'package/picture',
-    severity: 'note',
+    remedy: TAKE_OUT,
+    look: eachBinary((bytes) =>
+      markOf(bytes) === null ? `It has ${bytes.length} bytes of an unknown type that are not text.` : null,
+    ),
+  }),
+  note('package/picture', {
     sentence: 'An image; data appended to it or hidden in its pixels was not examined.',
-    look: (subject) => eachMarked(subject, 'picture'),
-  },
-  {
-    id: 'package/cases',
-    severity: 'refusal',
+    remedy: TAKE_OUT,
+    look: eachMarked('picture'),
+  }),
+  refusal('package/cases', {
     sentence: 'Test cases that cannot be read.',
+    remedy: 'Have the author run `palisade skill test`.',
     look: ({ pkg: { entries, manifest } }) => {
       const cases = parseCases(entries, manifest);
       if (cases.ok) return [];
       const { file, position } = cases.problem;
-      return [
-        {
-          where: position === undefined ? file : `${file}:${position.line}`,
-          what: `${sentenceOf(cases.problem)}.`,
-          remedy: 'Have the author run `palisade skill test`.',
-        },
-      ];
+      const where = position === undefined ? file : `${file}:${position.line}`;
+      return [{ where, what: `${sentenceOf(cases.problem)}.` }];
     },
-  },
-  {
-    id: 'package/no-cases',
-    severity: 'note',
+  }),
+  note('package/no-cases', {
     sentence: 'A package without test cases that an audit can run.',
+    remedy: 'Try its tools before relying on them.',
     look: ({ pkg: { entries, manifest } }) => {
       const read = parseCases(entries, manifest);
       if (!read.ok || read.value.some(({ needs }) => needs.length === 0)) return [];
@@ -133,32 +103,26 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
         read.value.length === 0
           ? 'It has no test cases'
           : `It has ${count(read.value.length, 'test case')}, but each needs a capability and an audit grants none`;
-      const what = `${is}, so nothing shows that it does what it says.`;
-      return [{ where: CASES_FOLDER, what, remedy: 'Try its tools before relying on them.' }];
+      return [{ where: CASES_FOLDER, what: `${is}, so nothing shows that it does what it says.` }];
     },
-  },
+  }),
 ];
 
-type Seen = Omit<Sighting, 'where'>;
-
-function* eachFile(
-  { pkg: { entries } }: AuditSubject,
-  look: (path: string, bytes: Uint8Array) => Seen | null,
-): Iterable<Sighting> {
-  for (const [path, bytes] of entries) {
-    const seen = look(path, bytes);
-    if (seen !== null) yield { where: path, ...seen };
-  }
+function eachFile(
+  look: (path: string, bytes: Uint8Array, subject: AuditSubject) => Remarks,
+): AuditCheck['look'] {
+  return (subject) =>
+    [...subject.pkg.entries].flatMap(([path, bytes]) => sightingsAt(path, look(path, bytes, subject)));
 }
 
-function eachBinary(subject: AuditSubject, look: (bytes: Uint8Array) => Seen | null): Iterable<Sighting> {
-  return eachFile(subject, (path, bytes) => (path.endsWith('.wasm') || isText(bytes) ? null : look(bytes)));
+function eachBinary(look: (bytes: Uint8Array) => Remarks): AuditCheck['look'] {
+  return eachFile((path, bytes) => (path.endsWith('.wasm') || isText(bytes) ? null : look(bytes)));
 }
 
-function eachMarked(subject: AuditSubject, kind: 'program' | 'archive' | 'picture'): Iterable<Sighting> {
-  return eachBinary(subject, (bytes) => {
+function eachMarked(kind: 'program' | 'archive' | 'picture'): AuditCheck['look'] {
+  return eachBinary((bytes) => {
     const mark = markOf(bytes);
-    return mark?.kind === kind ? { what: `It begins like ${mark.name}.`, remedy: TAKE_OUT } : null;
+    return mark?.kind === kind ? `It begins like ${mark.name}.` : null;
   });
 }
 

@@ -1,208 +1,129 @@
 import type { Json } from '../../../core/json.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
 import { AUDIT_LIMITS } from '../../limits.ts';
-import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import {
+  type AuditCheck,
+  type AuditSubject,
+  note,
+  type Remarks,
+  refusal,
+  sightingsAt,
+  warning,
+} from '../check.ts';
 import { shorten } from '../module/words.ts';
 import { costOf, endOfClass } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
 
 /** What makes a schema known to others, or read and checked otherwise than it is written. */
-const REFUSED_KEYWORDS: readonly string[] = [
-  ...['$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$recursiveAnchor', '$recursiveRef', '$async'],
-];
-const BOUND_IT = 'Have the author add a maximum; the gateway limits the size of an input in any case.';
+const REFUSED_KEYWORDS = /^\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveAnchor|recursiveRef|async)$/;
+/** A part with one of these says something about its value. */
+const SAYING =
+  /^(?:type|enum|const|\$ref|\$dynamicRef|anyOf|oneOf|allOf|not|if|properties|items|required|pattern|format|minimum|maximum|minLength|maxLength)$/;
+
+const INPUT: readonly Which[] = ['input_schema'];
+const OUTPUT: readonly Which[] = ['output_schema'];
+const CLOSE_IT = 'Have the author set "additionalProperties": false.';
 
 export const SCHEMA_CHECKS: readonly AuditCheck[] = [
-  {
-    id: 'schema/invalid',
-    severity: 'refusal',
+  refusal('schema/invalid', {
     sentence: 'An invalid schema.',
-    look: (subject) => {
-      const costs = new Costs();
-      return eachSchema(subject, (schema) => {
-        // Boundary: schemas that take too long to compile, or that the compiler would cache, are not compiled.
-        const isLeftOut = costs.problemOf(schema) !== null || refusedKeywordOf(schema) !== null;
-        const problem = isLeftOut ? null : subject.bench.schemaProblem(schema);
-        return problem === null
-          ? []
-          : [
-              {
-                path: '',
-                what: `It is invalid: ${problem}`,
-                remedy: 'Have the author run `palisade skill check`.',
-              },
-            ];
-      });
-    },
-  },
-  {
-    id: 'schema/too-costly',
-    severity: 'refusal',
+    remedy: 'Have the author run `palisade skill check`.',
+    look: eachSchema((schema, { costs, subject }) => {
+      // Boundary: schemas that take too long to compile, or that the compiler would cache, are not compiled.
+      if (costs.problemOf(schema) !== null || refusedKeywordOf(schema) !== null) return null;
+      const problem = subject.bench.schemaProblem(schema);
+      return problem === null ? null : `It is invalid: ${problem}`;
+    }),
+  }),
+  refusal('schema/too-costly', {
     sentence:
       'A schema that is too expensive to compile: too many parts once references are expanded, or unbounded work.',
-    look: (subject) => {
-      const costs = new Costs();
-      return eachSchema(subject, (schema) => {
-        const problem = costs.problemOf(schema);
-        if (problem === null) return [];
-        return [
-          {
-            path: '',
-            what: `It is too expensive to compile: ${problem}.`,
-            remedy: 'Have the author simplify it.',
-          },
-        ];
-      });
-    },
-  },
-  {
-    id: 'schema/refused-keyword',
-    severity: 'refusal',
+    remedy: 'Have the author simplify it.',
+    look: eachSchema((schema, { costs }) => {
+      const problem = costs.problemOf(schema);
+      return problem === null ? null : `It is too expensive to compile: ${problem}.`;
+    }),
+  }),
+  refusal('schema/refused-keyword', {
     sentence: 'A keyword that registers a schema globally or changes how it is evaluated (`$id`, `$async`).',
-    look: (subject) =>
-      eachSchema(subject, (schema) => {
-        const found = refusedKeywordOf(schema);
-        if (found === null) return [];
-        const what = `It has the keyword "${found}", which changes how it or another schema is evaluated.`;
-        return [{ path: '', what, remedy: 'Have the author remove it and use only `#/$defs/` references.' }];
-      }),
-  },
-  {
-    id: 'schema/remote-reference',
-    severity: 'refusal',
+    remedy: 'Have the author remove it and use only `#/$defs/` references.',
+    look: eachSchema((schema) => {
+      const found = refusedKeywordOf(schema);
+      if (found === null) return null;
+      return `It has the keyword "${found}", which changes how it or another schema is evaluated.`;
+    }),
+  }),
+  refusal('schema/remote-reference', {
     sentence: 'A reference to a schema outside the package.',
-    look: (subject) =>
-      eachPart(subject, ({ schema: { $ref, $dynamicRef } }) =>
-        [$ref, $dynamicRef].some((ref) => typeof ref === 'string' && !ref.startsWith('#'))
-          ? {
-              what: 'It refers to an external schema.',
-              remedy: 'Have the author inline it; references are never fetched.',
-            }
-          : null,
-      ),
-  },
-  {
-    id: 'schema/not-an-object',
-    severity: 'warning',
+    remedy: 'Have the author inline it; references are never fetched.',
+    look: eachPart([...INPUT, ...OUTPUT], ({ schema: { $ref, $dynamicRef } }) =>
+      [$ref, $dynamicRef].some((ref) => typeof ref === 'string' && !ref.startsWith('#'))
+        ? 'It refers to an external schema.'
+        : null,
+    ),
+  }),
+  warning('schema/not-an-object', {
     sentence: 'An input that is not an object, which some clients cannot send.',
-    look: (subject) =>
-      eachSchema(subject, ({ type }, part) =>
-        part === 'input_schema' && type !== 'object'
-          ? [
-              {
-                path: '',
-                what: 'Its type is not "object".',
-                remedy: 'Have the author wrap the input in an object.',
-              },
-            ]
-          : [],
-      ),
-  },
-  {
-    id: 'schema/open-input',
-    severity: 'warning',
+    remedy: 'Have the author wrap the input in an object.',
+    look: eachSchema(({ type }, { which }) =>
+      which === 'input_schema' && type !== 'object' ? 'Its type is not "object".' : null,
+    ),
+  }),
+  warning('schema/open-input', {
     sentence: 'An input schema that accepts undeclared keys.',
-    look: (subject) => eachPart(subject, lookForOpen, 'input_schema'),
-  },
-  {
-    id: 'schema/open-output',
-    severity: 'note',
+    remedy: CLOSE_IT,
+    look: eachPart(INPUT, lookForOpen),
+  }),
+  note('schema/open-output', {
     sentence: 'An output schema that accepts undeclared keys.',
-    look: (subject) => eachPart(subject, lookForOpen, 'output_schema'),
-  },
-  {
-    id: 'schema/anything',
-    severity: 'warning',
+    remedy: CLOSE_IT,
+    look: eachPart(OUTPUT, lookForOpen),
+  }),
+  warning('schema/anything', {
     sentence: 'A part of an input that accepts any value.',
-    look: (subject) =>
-      eachPart(
-        subject,
-        ({ schema, isAlternative }) =>
-          !isAlternative && SAYING.every((keyword) => schema[keyword] === undefined)
-            ? { what: 'It accepts any value.', remedy: 'Have the author restrict it.' }
-            : null,
-        'input_schema',
-      ),
-  },
-  {
-    id: 'schema/loose-pattern',
-    severity: 'warning',
+    remedy: 'Have the author restrict it.',
+    look: eachPart(INPUT, ({ schema, isAlternative }) =>
+      isAlternative || Object.keys(schema).some((keyword) => SAYING.test(keyword))
+        ? null
+        : 'It accepts any value.',
+    ),
+  }),
+  warning('schema/loose-pattern', {
     sentence: 'An unanchored pattern, which accepts any text around a match.',
-    look: (subject) =>
-      eachPattern(subject, (pattern) =>
-        isAnchored(pattern)
-          ? null
-          : {
-              what: `Its pattern ${quote(pattern)} matches anywhere in a text.`,
-              remedy: 'Have the author anchor it with ^ and $.',
-            },
-      ),
-  },
-  {
-    id: 'schema/long-pattern',
-    severity: 'warning',
+    remedy: 'Have the author anchor it with ^ and $.',
+    look: eachPattern((pattern) =>
+      isAnchored(pattern)
+        ? null
+        : `Its pattern ${JSON.stringify(shorten(pattern))} matches anywhere in a text.`,
+    ),
+  }),
+  warning('schema/long-pattern', {
     sentence: `A pattern of more than ${AUDIT_LIMITS.patternChars} characters.`,
-    look: (subject) =>
-      eachPattern(subject, (pattern) =>
-        pattern.length <= AUDIT_LIMITS.patternChars
-          ? null
-          : {
-              what: `Its pattern has ${pattern.length} characters.`,
-              remedy: 'Have the author check this inside the tool.',
-            },
-      ),
-  },
-  {
-    id: 'schema/too-large',
-    severity: 'warning',
+    remedy: 'Have the author check this inside the tool.',
+    look: eachPattern(({ length }) =>
+      length > AUDIT_LIMITS.patternChars ? `Its pattern has ${length} characters.` : null,
+    ),
+  }),
+  warning('schema/too-large', {
     sentence: `A schema that is nested more than ${AUDIT_LIMITS.schemaDepth} levels deep, or has more than ${AUDIT_LIMITS.schemaParts} parts.`,
-    look: (subject) =>
-      eachSchema(subject, (schema) => {
-        const { parts, depth } = schemaParts(schema);
-        if (depth <= AUDIT_LIMITS.schemaDepth && parts.length <= AUDIT_LIMITS.schemaParts) return [];
-        const what = `It has ${parts.length} parts, ${depth} levels deep.`;
-        return [{ path: '', what, remedy: 'Have the author simplify it; it is too large to review.' }];
-      }),
-  },
-  {
-    id: 'schema/unbounded',
-    severity: 'note',
+    remedy: 'Have the author simplify it; it is too large to review.',
+    look: eachSchema((schema) => {
+      const { parts, depth } = schemaParts(schema);
+      if (depth <= AUDIT_LIMITS.schemaDepth && parts.length <= AUDIT_LIMITS.schemaParts) return null;
+      return `It has ${parts.length} parts, ${depth} levels deep.`;
+    }),
+  }),
+  note('schema/unbounded', {
     sentence: 'A string or list in an input without a maximum length.',
-    look: (subject) =>
-      eachPart(
-        subject,
-        ({ schema }) => {
-          const types = typesOf(schema);
-          const isText =
-            types.includes('string') &&
-            [schema.maxLength, schema.enum, schema.const, schema.format].every(isAbsent);
-          const isList = types.includes('array') && isAbsent(schema.maxItems);
-          return isText || isList
-            ? { what: `Its ${isText ? 'text' : 'list'} may be of any length.`, remedy: BOUND_IT }
-            : null;
-        },
-        'input_schema',
-      ),
-  },
-];
-
-/** A part with one of these says something about its value. */
-const SAYING: readonly string[] = [
-  ...[
-    'type',
-    'enum',
-    'const',
-    '$ref',
-    '$dynamicRef',
-    'anyOf',
-    'oneOf',
-    'allOf',
-    'not',
-    'if',
-    'properties',
-    'items',
-  ],
-  ...['required', 'pattern', 'format', 'minimum', 'maximum', 'minLength', 'maxLength'],
+    remedy: 'Have the author add a maximum; the gateway limits the size of an input in any case.',
+    look: eachPart(INPUT, ({ schema }) => {
+      const [types, { maxLength, enum: values, const: value, format, maxItems }] = [typesOf(schema), schema];
+      const bounds = [maxLength, values, value, format];
+      const isText = types.includes('string') && bounds.every((each) => each === undefined);
+      const isList = types.includes('array') && maxItems === undefined;
+      return isText || isList ? `Its ${isText ? 'text' : 'list'} may be of any length.` : null;
+    }),
+  }),
 ];
 
 /** What the schemas of one skill cost, each once, and all that came before. */
@@ -215,16 +136,19 @@ class Costs {
     const known = this.#known.get(schema);
     if (known !== undefined) return known;
     const { cost, fault } = costOf(schema);
-    const isTooMuch = cost > AUDIT_LIMITS.schemaCost || this.#sum + cost > AUDIT_LIMITS.schemaCostInAll;
-    if (!isTooMuch) this.#sum += cost;
-    const which =
-      cost > AUDIT_LIMITS.schemaCost
-        ? `it counts as ${cost} parts`
-        : `all schemas have more than ${AUDIT_LIMITS.schemaCostInAll} parts`;
-    const most = cost > AUDIT_LIMITS.schemaCost ? AUDIT_LIMITS.schemaCost : AUDIT_LIMITS.schemaCostInAll;
-    const problem = fault ?? (isTooMuch ? `${which} with what it refers to, expected at most ${most}` : null);
+    const excess = this.#excess(cost);
+    if (excess === null) this.#sum += cost;
+    const problem = fault ?? excess;
     this.#known.set(schema, problem);
     return problem;
+  }
+
+  #excess(cost: number): string | null {
+    const { schemaCost, schemaCostInAll } = AUDIT_LIMITS;
+    const rest = 'with what it refers to, expected at most';
+    if (cost > schemaCost) return `it counts as ${cost} parts ${rest} ${schemaCost}`;
+    if (this.#sum + cost <= schemaCostInAll) return null;
+    return `all schemas have more than ${schemaCostInAll} parts ${rest} ${schemaCostInAll}`;
   }
 }
 
@@ -233,75 +157,63 @@ function refusedKeywordOf(schema: JsonSchema): string | null {
   const open: Json[] = [schema];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (typeof value !== 'object' || value === null) continue;
-    const found = REFUSED_KEYWORDS.find((keyword) => isKeyword(value as JsonSchema, keyword));
-    if (found !== undefined) return found;
-    open.push(...Object.values(value as JsonSchema));
+    for (const [key, child] of Object.entries(value as JsonSchema)) {
+      // A property may have such a name as well; its schema is an object.
+      if (REFUSED_KEYWORDS.test(key) && typeof child !== 'object') return key;
+      open.push(child);
+    }
   }
   return null;
 }
 
-/** A property may have such a name as well; its schema is an object. */
-function isKeyword(schema: JsonSchema, keyword: string): boolean {
-  return Object.hasOwn(schema, keyword) && typeof schema[keyword] !== 'object';
-}
+type Which = 'input_schema' | 'output_schema';
+type Found = { readonly which: Which; readonly where: string; readonly schema: JsonSchema };
 
-type Part = 'input_schema' | 'output_schema';
-type Seen = Omit<Sighting, 'where'>;
-
-function* eachSchema(
-  { pkg: { manifest } }: AuditSubject,
-  look: (schema: JsonSchema, part: Part) => readonly (Seen & { readonly path: string })[],
-): Iterable<Sighting> {
-  for (const { id, inputSchema, outputSchema } of manifest.tools) {
-    for (const [part, schema] of [
-      ['input_schema', inputSchema],
-      ['output_schema', outputSchema],
-    ] as const)
-      for (const { path, what, remedy } of look(schema, part))
-        yield { where: `the tool "${id}", ${part}${path === '' ? '' : ` at ${path}`}`, what, remedy };
-  }
-}
-
-function eachPart(
-  subject: AuditSubject,
-  look: (part: SchemaPart) => Seen | null,
-  only?: Part,
-): Iterable<Sighting> {
-  return eachSchema(subject, (schema, which) => {
-    if (only !== undefined && which !== only) return [];
-    return schemaParts(schema).parts.flatMap((part) => {
-      const seen = look(part);
-      return seen === null ? [] : [{ ...seen, path: shorten(part.path) }];
+function schemasOf({ pkg: { manifest } }: AuditSubject): readonly Found[] {
+  return manifest.tools.flatMap(({ id, inputSchema, outputSchema }) => {
+    const found = (which: Which, schema: JsonSchema) => ({
+      which,
+      where: `the tool "${id}", ${which}`,
+      schema,
     });
+    return [found('input_schema', inputSchema), found('output_schema', outputSchema)];
   });
 }
 
-function eachPattern(subject: AuditSubject, look: (pattern: string) => Seen | null): Iterable<Sighting> {
-  return eachPart(
-    subject,
-    ({ schema: { pattern, patternProperties } }) => {
-      const keys = typeof patternProperties === 'object' ? Object.keys(patternProperties ?? {}) : [];
-      for (const each of typeof pattern === 'string' ? [pattern, ...keys] : keys) {
-        const seen = look(each);
-        if (seen !== null) return seen;
-      }
-      return null;
-    },
-    'input_schema',
-  );
+type Around = Pick<Found, 'which'> & { readonly subject: AuditSubject; readonly costs: Costs };
+
+function eachSchema(look: (schema: JsonSchema, around: Around) => Remarks): AuditCheck['look'] {
+  return function* (subject) {
+    const costs = new Costs();
+    for (const { which, where, schema } of schemasOf(subject))
+      yield* sightingsAt(where, look(schema, { which, subject, costs }));
+  };
 }
 
-function lookForOpen({ schema, isAlternative }: SchemaPart): Seen | null {
+function eachPart(among: readonly Which[], look: (part: SchemaPart) => string | null): AuditCheck['look'] {
+  return function* (subject) {
+    for (const { which, where, schema } of schemasOf(subject)) {
+      if (!among.includes(which)) continue;
+      for (const part of schemaParts(schema).parts)
+        yield* sightingsAt(part.path === '' ? where : `${where} at ${shorten(part.path)}`, look(part));
+    }
+  };
+}
+
+function eachPattern(look: (pattern: string) => string | null): AuditCheck['look'] {
+  return eachPart(INPUT, ({ schema: { pattern, patternProperties } }) => {
+    const keys = typeof patternProperties === 'object' ? Object.keys(patternProperties ?? {}) : [];
+    const all = typeof pattern === 'string' ? [pattern, ...keys] : keys;
+    return all.map(look).find((each) => each !== null) ?? null;
+  });
+}
+
+function lookForOpen({ schema, isAlternative }: SchemaPart): string | null {
   if (isAlternative || !typesOf(schema).includes('object')) return null;
   const isClosed = [schema.additionalProperties, schema.unevaluatedProperties].some(
     (rest) => rest === false || (typeof rest === 'object' && rest !== null && Object.keys(rest).length > 0),
   );
-  return isClosed
-    ? null
-    : {
-        what: 'It takes keys that it does not name.',
-        remedy: 'Have the author set "additionalProperties": false.',
-      };
+  return isClosed ? null : 'It takes keys that it does not name.';
 }
 
 /** Both ends are anchored outside of any group or alternative. */
@@ -317,12 +229,4 @@ function isAnchored(pattern: string): boolean {
     else if (char === '|' && depth === 0) return false;
   }
   return true;
-}
-
-function isAbsent(value: Json | undefined): boolean {
-  return value === undefined;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(shorten(text));
 }

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS, type Facts, type WasmError } from '@palisade/wasm';
-import type { AuditSeverity } from '../check.ts';
+import { type AuditSeverity, severities } from '../check.ts';
 import { LARGE_FUNCTION_BYTES, type Need, PAGE_BYTES, RESERVED, RESERVED_REMEDY, remedyOf } from './look.ts';
 import { count, importName, list, shorten } from './words.ts';
 
@@ -31,11 +31,11 @@ export const KNOWN_SECTIONS =
 const DEBUG_SECTIONS = /^(name|sourceMappingURL|external_debug_info|\.debug_.*)$/;
 const OBJECT_SECTIONS = /^(linking|reloc\..*)$/;
 
+const { refusal, warning, note } = severities<ModuleCheck>();
+
 /** What is looked for in every module, by itself or in a skill. */
 export const MODULE_CHECKS: readonly ModuleCheck[] = [
-  {
-    id: 'module/refused',
-    severity: 'refusal',
+  refusal('module/refused', {
     sentence:
       'Cannot be accepted by the engine: malformed, invalid, past a limit, or with a feature that is refused.',
     look: ({ refusal }) => (refusal === null ? null : `It would be refused. ${refusal.message}`),
@@ -43,10 +43,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
       if (facts.exports.some(({ name }) => name.startsWith(RESERVED))) return RESERVED_REMEDY;
       return refusal === null ? '' : remedyOf(refusal);
     },
-  },
-  {
-    id: 'module/engine-name',
-    severity: 'refusal',
+  }),
+  refusal('module/engine-name', {
     inSkills: null,
     sentence: "Imports from the engine's own module.",
     look: ({ facts }) => {
@@ -56,10 +54,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It would be refused. It imports ${list(taken.map(importName))}; the name "${ENGINE_MODULE}" is the engine's own.`;
     },
     remedy: 'Import from a module of another name.',
-  },
-  {
-    id: 'module/imported-object',
-    severity: 'refusal',
+  }),
+  refusal('module/imported-object', {
     inSkills: null,
     sentence: 'Imports a table or a global.',
     look: ({ facts }) => {
@@ -69,10 +65,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It would be refused. It imports ${list(others.map(importName))}; the engine gives functions and memories only.`;
     },
     remedy: 'Link it statically, so that it defines its own tables and globals.',
-  },
-  {
-    id: 'module/wasi',
-    severity: 'warning',
+  }),
+  warning('module/wasi', {
     inSkills: null,
     sentence: 'Imports functions of WASI.',
     look: ({ facts }) => {
@@ -82,10 +76,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It imports ${count(wasi.length, 'function')} of WASI, which guests do not get.`;
     },
     remedy: 'Build it without WASI, for instance for wasm32-unknown-unknown.',
-  },
-  {
-    id: 'module/host-functions',
-    severity: 'warning',
+  }),
+  warning('module/host-functions', {
     inSkills: null,
     sentence: 'Imports functions that only some hosts provide.',
     look: ({ facts }) => {
@@ -95,19 +87,15 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It imports ${count(wanted.length, 'function')} of ${list(modulesOf(wanted))}: it runs only where a host has ${wanted.length === 1 ? 'it' : 'them'}.`;
     },
     remedy: 'Find out what each does before allowing calls.',
-  },
-  {
-    id: 'module/start',
-    severity: 'warning',
+  }),
+  warning('module/start', {
     inSkills: 'note',
     sentence: 'Runs code before anything is called.',
     look: ({ facts }) =>
       facts.hasStart ? 'It has a start function: code that runs before anything is called.' : null,
     remedy: 'It is metered like a call. Expect a new instance to cost fuel, and to be able to fail.',
-  },
-  {
-    id: 'module/dense-data',
-    severity: 'warning',
+  }),
+  warning('module/dense-data', {
     inSkills: 'note',
     sentence: 'Has data that looks compressed or encrypted.',
     look: ({ facts: { largestDense } }) =>
@@ -115,10 +103,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         ? null
         : `A data segment of ${largestDense.bytes} bytes has ${largestDense.bitsPerByte} bits in a byte: it looks compressed or encrypted.`,
     remedy: 'Ask the author what it contains; the audit cannot look inside.',
-  },
-  {
-    id: 'module/large-function',
-    severity: 'warning',
+  }),
+  warning('module/large-function', {
     sentence: 'Has a function with 256 KiB of code or more.',
     look: ({ needs }) => {
       const bytes = foundOf(needs, 'functionBytes');
@@ -126,20 +112,16 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
     },
     remedy:
       'V8 compiles a function as a whole when it is first called: bound the time of that, in a process.',
-  },
-  {
-    id: 'module/many-locals',
-    severity: 'warning',
+  }),
+  warning('module/many-locals', {
     sentence: 'Has a function with 1,000 locals or more.',
     look: ({ needs }) => {
       const locals = foundOf(needs, 'locals');
       return locals < MANY_LOCALS ? null : `A function of it has ${locals} locals, its parameters included.`;
     },
     remedy: 'Many locals make V8 compile slowly: bound the time of the first call, in a process.',
-  },
-  {
-    id: 'module/near-limit',
-    severity: 'warning',
+  }),
+  warning('module/near-limit', {
     sentence: 'Takes more than half of a limit of the engine.',
     look: ({ needs }) => {
       const near = needs.filter(({ found, most }) => found !== null && found > most / 2);
@@ -148,29 +130,23 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It takes more than half of ${list(near.map(({ limit, found, most }) => `${limit} (${found} of ${most})`))}.`;
     },
     remedy: 'It may pass a limit with its next version, or where limits are lower than here.',
-  },
-  {
-    id: 'module/object-file',
-    severity: 'warning',
+  }),
+  warning('module/object-file', {
     sentence: 'Has the sections of an object file that was not linked.',
     look: ({ facts }) => {
       const parts = facts.customs.filter(({ name }) => OBJECT_SECTIONS.test(name));
       return parts.length === 0 ? null : `It has the sections of an object file: ${list(parts.map(nameOf))}.`;
     },
     remedy: 'Link it first; an object file by itself does not run as it was meant.',
-  },
-  {
-    id: 'module/no-function',
-    severity: 'warning',
+  }),
+  warning('module/no-function', {
     inSkills: null,
     sentence: 'Exports no function.',
     look: ({ facts }) =>
       facts.exports.some(({ kind }) => kind === 'function') ? null : 'It exports no function.',
     remedy: 'Export what is to be called; compilers drop the rest.',
-  },
-  {
-    id: 'module/foreign-type',
-    severity: 'note',
+  }),
+  note('module/foreign-type', {
     sentence: 'Exports a function whose type cannot cross to the host.',
     look: ({ facts }) => {
       const foreign = facts.exports.filter(({ kind, type }) => kind === 'function' && /v128|ref/.test(type));
@@ -179,10 +155,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It exports ${list(foreign.map(nameOf))} with a type that cannot cross to the host.`;
     },
     remedy: 'Only i32, i64, f32 and f64 cross. Wrap the function, or do not export it.',
-  },
-  {
-    id: 'module/memory-name',
-    severity: 'note',
+  }),
+  note('module/memory-name', {
     inSkills: null,
     sentence: 'Has no memory, or one that is not exported as "memory".',
     look: ({ facts }) => {
@@ -191,10 +165,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
       return isShown ? null : 'It does not export its memory as "memory".';
     },
     remedy: 'Host functions see the memory that is exported as "memory", else the first, else none.',
-  },
-  {
-    id: 'module/open-memory',
-    severity: 'note',
+  }),
+  note('module/open-memory', {
     inSkills: null,
     sentence: 'Has a memory that may grow past its limit.',
     look: ({ facts: { memory, counts } }) => {
@@ -206,10 +178,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `Its memory asks for up to ${memory.max} pages: it can grow to ${most} here.`;
     },
     remedy: 'Growing past that returns -1, as the specification says; a program has to handle that.',
-  },
-  {
-    id: 'module/debug',
-    severity: 'note',
+  }),
+  note('module/debug', {
     sentence: 'Carries sections for debuggers.',
     look: ({ facts }) => {
       const debug = facts.customs.filter(({ name }) => DEBUG_SECTIONS.test(name));
@@ -219,10 +189,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It carries ${bytes} bytes for debuggers: ${list(debug.map(nameOf))}.`;
     },
     remedy: 'Strip them; the engine never reads them, and they reveal the source.',
-  },
-  {
-    id: 'module/other-section',
-    severity: 'note',
+  }),
+  note('module/other-section', {
     inSkills: null,
     sentence: 'Carries custom sections of unknown tools.',
     look: ({ facts }) => {
@@ -232,15 +200,13 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         : `It carries custom sections of other tools: ${list(unknown.map(({ name, bytes }) => `${shorten(name)} (${bytes} bytes)`))}.`;
     },
     remedy: 'V8 ignores them and the audit does not look inside. Ask what they are for, or strip them.',
-  },
-  {
-    id: 'module/malformed-names',
-    severity: 'note',
+  }),
+  note('module/malformed-names', {
     inSkills: 'warning',
     sentence: 'Has a section of names that cannot be read.',
     look: ({ facts }) => (facts.names.state === 'malformed' ? 'Its section of names is malformed.' : null),
     remedy: 'It changes nothing about what runs; names in stack traces may be missing.',
-  },
+  }),
 ];
 
 type ImportFact = Facts['imports'][number];

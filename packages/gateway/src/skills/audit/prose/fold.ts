@@ -18,22 +18,13 @@ for (const [letter, seen] of LOOK_ALIKE_LETTERS) SEEN_AS[letter.charCodeAt(0)] =
 const FRAMED = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu;
 const FRAMED_ROWS: readonly number[] = [0x1f1e6, 0x1f170, 0x1f150];
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  ...{
-    lt: '<',
-    gt: '>',
-    amp: '&',
-    quot: '"',
-    apos: "'",
-    nbsp: ' ',
-    ensp: ' ',
-    emsp: ' ',
-    tab: ' ',
-    newline: ' ',
-  },
-  ...{ vert: '|', verbar: '|', verticalline: '|', shy: '', zwj: '', zwnj: '', zerowidthspace: '' },
-  ...{ wj: '', nobreak: '', lowbar: '_', hyphen: '-', dollar: '$', lpar: '(', rpar: ')', grave: '`' },
-};
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ...'lt< gt> amp& quot" apos\' vert| verbar| verticalline| lowbar_ hyphen- dollar$ lpar( rpar) grave`'
+    .split(' ')
+    .map((each) => [each.slice(0, -1), each.slice(-1)] as const),
+  ...['nbsp', 'ensp', 'emsp', 'tab', 'newline'].map((name) => [name, ' '] as const),
+  ...['shy', 'zwj', 'zwnj', 'zerowidthspace', 'wj', 'nobreak'].map((name) => [name, ''] as const),
+]);
 const ENTITY = /&(?:#(\d{1,12});?|#x([0-9a-f]{1,12});?|([a-z]{2,16});)/g;
 /** `%69`, `\x69`, `\u0069`, `\u{69}`. */
 const ESCAPE = /(?:%|\\x|\\u00|\\u\{0{0,6})([2-7][0-9a-f])\}?/g;
@@ -72,7 +63,7 @@ function unframe(char: string): string {
 }
 
 function decodeEntity(whole: string, decimal?: string, hex?: string, name?: string): string {
-  if (name !== undefined) return ENTITIES[name] ?? whole;
+  if (name !== undefined) return ENTITIES.get(name) ?? whole;
   const point = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
   // Nothing that would begin another line.
   if (point < 0x20 || point > 0x10ffff) return whole;
