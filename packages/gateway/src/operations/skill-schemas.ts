@@ -135,7 +135,13 @@ const skill = z
   .meta({ id: 'Skill' });
 
 export const shownSkill = skill
-  .extend({ versions: z.array(z.object({ version: skillVersion, state: skillState })) })
+  .extend({
+    versions: z.array(z.object({ version: skillVersion, state: skillState })),
+    keyState: z
+      .enum(['trusted', 'retired', 'expired', 'revoked', 'not trusted'])
+      .describe('What the key that signed it is valid for now.'),
+    reviewersRequired: z.int().describe('By the skill, or by the operator where that is more.'),
+  })
   .meta({ id: 'ShownSkill' });
 
 const difference = {

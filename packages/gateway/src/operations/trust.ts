@@ -147,7 +147,7 @@ export function keyState({ revokedAtMs, expiresAtMs, retiredAtMs }: TrustedKey, 
   return retiredAtMs === null ? 'trusted' : 'retired';
 }
 
-export function trustedKeyDocument(key: TrustedKey, nowMs: number) {
+function trustedKeyDocument(key: TrustedKey, nowMs: number) {
   const timeOf = (ms: number | null) => (ms === null ? null : isoTime(ms));
   const { publisher: name, keyId: id, origin, addedBy, reason } = key;
   return {

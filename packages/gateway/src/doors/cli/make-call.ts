@@ -101,7 +101,7 @@ function warnOfPolicyProblems(print: Printer): void {
 /** The tool that works in the directory that palisade was started in, unless the call names another. */
 const WORKS_HERE = 'palisade.process.run';
 
-const INPUT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 1_000 };
+export const INPUT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 1_000 };
 
 /** How the call ended; null where no daemon took it, and nothing of it has begun. */
 async function callThroughDaemon(

@@ -1,16 +1,12 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../../core/limits.ts';
 import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
-import type { Opened } from '../../invoke/gateway.ts';
-import { recordOf } from '../../operations/record-document.ts';
-import { findRecording, type Recorded } from '../../recordings/recordings.ts';
+import { findRecording } from '../../recordings/recordings.ts';
+import type { Reader } from '../../store/transaction.ts';
 import { type Bound, readNamed } from './input.ts';
-import { endingOf } from './nouns/journal.ts';
 import type { Invocation } from './verb.ts';
 
 /** What a replay on another machine needs: the receipt, the recording and the module. */
-
-type Records = Awaited<ReturnType<Invocation['openRecords']>>;
 
 const BUNDLE_FORMAT = 'palisade-run-1';
 
@@ -41,10 +37,9 @@ const BOUND: Bound = {
 };
 
 /** The bundle of a call of this state directory. */
-export function bundleOf(records: Opened<Pick<Records, 'segments' | 'store'>>, call: string): RunBundle {
-  const { envelope } = recordOf(endingOf(records.segments, call)).body as Pick<RunBundle, 'envelope'>;
+export function bundleOf(store: Reader, call: string, envelope: RunBundle['envelope']): RunBundle {
   const claim = claimOf(envelope);
-  const recorded: Recorded | null = findRecording(records.store, call);
+  const recorded = findRecording(store, call);
   if (recorded === null) {
     throw new CodedError(
       'journal/unknown-record',

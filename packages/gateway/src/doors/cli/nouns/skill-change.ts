@@ -63,14 +63,18 @@ export const remove: VerbRun = (invocation) =>
 /** Takes a skill one step through its life; a step that cannot be undone is confirmed first. */
 async function change(invocation: Invocation, wanted: Change): Promise<number> {
   const { args, print } = invocation;
-  const named = parseReference(args[0] ?? '');
+  const { id: named, version: chosen = null } = parseReference(args[0] ?? '');
   const { event, warning } = wanted;
-  if (warning !== null) requireAnswerable(invocation, questionOf(event, named.id));
+  if (warning !== null) requireAnswerable(invocation, questionOf(event, named));
   return actAs(invocation, async (gateway) => {
-    const { id, version, state, artifact } = chooseVersion(gateway.store, named, event);
+    const { id, version, state, artifact } = chooseVersion(
+      gateway.store,
+      { id: named, version: chosen },
+      event,
+    );
     // No one is asked about a step that cannot be taken.
     nextState(state, event, { id, version });
-    const all = event === 'revoke' && named.version === null ? revocable(gateway.store, id) : [version];
+    const all = event === 'revoke' && chosen === null ? revocable(gateway.store, id) : [version];
     if (warning !== null) {
       print.styled('bold', `${id}@${version}`, `  ${state}  sha256 ${artifact}`);
       print.styled('yellow', '! ', warning);
@@ -107,7 +111,7 @@ function questionOf(event: string, id: string): Question {
 export async function rollback(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const { id, version } = parseReference(args[0] ?? '');
-  if (version !== null)
+  if (version !== undefined)
     throw wrongUsage(
       `Cannot roll back to "${args[0]}": it names a version, expected the id alone; use \`skill enable\` for a version`,
     );

@@ -209,12 +209,11 @@ async function showRun(invocation: Invocation, wanted: Wanted, run: LocalRun): P
     const explained = explainNow(gateway, checked, edge.clock.nowMs());
     const principal = formatPrincipal(wanted.principal);
     const plan = documentOf(checked, run);
-    const { explanation, approval } = explained;
-    print.result({ principal, ...plan, policy: { ...explanation, approval } }, () => {
+    print.result({ principal, ...plan, policy: explained }, () => {
       printPlan(print, plan);
       printExplanation(print, `${principal} runs ${plan.tool}`, explained);
     });
-    return explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
+    return explained.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
   });
 }
 

@@ -1,7 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Named } from '../../../invoke/skills/skill-acts.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
@@ -16,15 +15,18 @@ import { collectFiles, manifestOf } from './folder.ts';
 const MOST_ID_CHARS = 64;
 const ID = /^[a-z0-9]+(?:[.-][a-z0-9]+)+$/;
 
+/** A skill as a command line names it; without a version, the one that fits what is done. */
+export type SkillReference = { readonly id: string; readonly version: string | undefined };
+
 /** Reads `ID` or `ID@VERSION`; whether that skill is installed is not checked here. */
-export function parseReference(raw: string): Named {
+export function parseReference(raw: string): SkillReference {
   const [, id = '', version] = /^([^@]*)(?:@(.*))?$/s.exec(raw) ?? [];
   // Boundary: only a valid id and version are looked up, so that neither can become a path.
   if (id.length > MOST_ID_CHARS || !ID.test(id))
     throw wrongUsage(
       `Cannot use "${raw}" as a skill: "${id}" is not a valid id, expected one like acme.text`,
     );
-  return { id, version: version === undefined ? null : readVersion(version) };
+  return { id, version: version === undefined ? undefined : readVersion(version) };
 }
 
 /** The version of a flag or a reference. */
