@@ -130,6 +130,23 @@ export function listOf({ flags }: Invocation, name: string): readonly string[] {
   return Array.isArray(values) ? values : [];
 }
 
+/** The values of a flag that repeats, each with a name; none is named twice. */
+export function pairsOf(
+  invocation: Invocation,
+  flag: string,
+  form: string,
+): Readonly<Record<string, string>> {
+  const pairs = new Map<string, string>();
+  for (const word of listOf(invocation, flag)) {
+    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+    if (name === undefined) throw wrongUsage(`Cannot use --${flag} "${word}": expected ${form}`);
+    if (pairs.has(name)) throw wrongUsage(`Cannot use --${flag} "${word}": "${name}" is given twice`);
+    pairs.set(name, value);
+  }
+  // Boundary: entries, never assignments: a name such as __proto__ is a name like any other.
+  return Object.fromEntries(pairs);
+}
+
 /** The value of a flag that has a few, or undefined when it is absent. */
 export function choiceOf<const Choice extends string>(
   invocation: Invocation,

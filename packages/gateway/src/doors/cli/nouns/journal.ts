@@ -55,9 +55,8 @@ export async function search(invocation: Invocation): Promise<number> {
   const terms = { ...termsOf(invocation), order, cursor: textOf(invocation, 'cursor') };
   const page = await searchPages(invocation, terms, limit);
   return print.result(page, () => {
-    if (page.records.length === 0) print.line('No record matches.');
-    else printRecords(print, page.records);
-    if (page.cursor !== null) print.note(`More: the same search with --cursor ${page.cursor}`);
+    printRecords(print, page.records, 'No record matches.');
+    print.more('the same search with --cursor', page.cursor);
   });
 }
 
@@ -132,8 +131,8 @@ export async function receiptOf(invocation: Invocation, opened: Opening, call: s
   return endingIn(records, call).body.envelope as Envelope;
 }
 
-function printRecords(print: Printer, records: readonly JournalRecord[]): void {
-  print.table(['SEQ', 'TIME', 'KIND', 'PRINCIPAL', 'TOOL', 'CALL', 'WHAT'], records.map(cellsOf));
+function printRecords(print: Printer, records: readonly JournalRecord[], none?: string): void {
+  print.table(['SEQ', 'TIME', 'KIND', 'PRINCIPAL', 'TOOL', 'CALL', 'WHAT'], records.map(cellsOf), none);
 }
 
 function cellsOf({ seq, at, kind, principal, tool, call, body }: JournalRecord): readonly string[] {

@@ -67,15 +67,13 @@ export async function list(invocation: Invocation): Promise<number> {
     const listed = await operateOn(invocation, administered.gateway, 'listSecrets', {});
     const { secrets } = listed;
     return print.result(listed, () => {
-      if (secrets.length === 0) print.line('The vault has no secrets.');
-      else {
-        print.table(
-          ['NAME', 'SCOPE', 'VERSION', 'BYTES', 'SET', 'USED'],
-          secrets.map(({ name, scope, version, bytes, createdAt, usedAt }) => [
-            ...[name, scope, String(version), String(bytes), createdAt, usedAt ?? 'never'],
-          ]),
-        );
-      }
+      print.table(
+        ['NAME', 'SCOPE', 'VERSION', 'BYTES', 'SET', 'USED'],
+        secrets.map(({ name, scope, version, bytes, createdAt, usedAt }) => [
+          ...[name, scope, String(version), String(bytes), createdAt, usedAt ?? 'never'],
+        ]),
+        'The vault has no secrets.',
+      );
       noteLock(invocation, administered);
     });
   });

@@ -82,8 +82,8 @@ async function auditAllDue(invocation: Invocation): Promise<number> {
       results.push(await auditOne(invocation, gateway, named));
     }
     print.result({ audited: results }, () => {
-      if (results.length === 0) print.line('No audit is due.');
-      else print.table(['SKILL', 'STATE', 'AUDIT'], results.map(dueRow));
+      const rows = results.map(({ skill, state, summary }) => [skill, state, summary]);
+      print.table(['SKILL', 'STATE', 'AUDIT'], rows, 'No audit is due.');
     });
     if (due.length === MOST_DUE) print.note('More audits may be due: run the command again.');
     return results.every(({ verdict }) => verdict === 'passed') ? 0 : FAILED;
@@ -112,10 +112,6 @@ async function auditOne(
     if (!(error instanceof CodedError) || !error.code.startsWith('skill/')) throw error;
     return { skill, verdict: 'failed', state: 'unknown', summary: error.message };
   }
-}
-
-function dueRow({ skill, state, summary }: DueResult): readonly string[] {
-  return [skill, state, summary];
 }
 
 function howOf({ flags }: Invocation) {

@@ -9,7 +9,7 @@ import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
-import { listOf, numberOf, textOf, wrongUsage } from '../input.ts';
+import { listOf, numberOf, pairsOf, textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
 import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
@@ -157,17 +157,5 @@ export function narrowingOf(invocation: Invocation): Narrowing {
     ...(memory === undefined ? {} : { memoryBytes: readBytes('memory', memory, LIMIT_CEILINGS.memoryBytes) }),
     ...(timeout === undefined ? {} : { wallMs: readTime('timeout', timeout) }),
   };
-  return { withhold, limits, config: configOf(listOf(invocation, 'config')) };
-}
-
-function configOf(values: readonly string[]): Readonly<Record<string, string>> {
-  const config = new Map<string, string>();
-  for (const raw of values) {
-    const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(raw) ?? [];
-    if (key === undefined) throw wrongUsage(`Cannot use --config "${raw}": expected KEY=VALUE`);
-    if (config.has(key)) throw wrongUsage(`Cannot use --config "${raw}": "${key}" is given twice`);
-    config.set(key, value);
-  }
-  // Boundary: entries, never assignments: a key such as __proto__ is a key like any other.
-  return Object.fromEntries(config);
+  return { withhold, limits, config: pairsOf(invocation, 'config', 'KEY=VALUE') };
 }

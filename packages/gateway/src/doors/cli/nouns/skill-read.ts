@@ -31,18 +31,15 @@ export async function list(invocation: Invocation): Promise<number> {
   const page = await operate(invocation, 'listSkills', input);
   const { skills, cursor } = page;
   return print.result(page, () => {
-    if (skills.length === 0)
-      print.line(state === undefined ? 'No skill is installed.' : `No skill is ${state}.`);
-    else {
-      print.table(
-        ['ID', 'VERSION', 'STATE', 'PUBLISHER', 'AUDIT', 'TOOLS', 'CHANGED'],
-        skills.map(({ id, version, state: is, publisher, verdict, tools, changedAt }) => [
-          ...[id, version, is, publisher, verdict ?? '-', String(tools), changedAt],
-        ]),
-      );
-    }
+    print.table(
+      ['ID', 'VERSION', 'STATE', 'PUBLISHER', 'AUDIT', 'TOOLS', 'CHANGED'],
+      skills.map(({ id, version, state: is, publisher, verdict, tools, changedAt }) => [
+        ...[id, version, is, publisher, verdict ?? '-', String(tools), changedAt],
+      ]),
+      state === undefined ? 'No skill is installed.' : `No skill is ${state}.`,
+    );
     const flags = `${state === undefined ? '' : ` --only ${state}`}${limit === PAGE ? '' : ` --limit ${limit}`}`;
-    if (cursor !== null) print.note(`More: palisade skill list${flags} --cursor ${cursor}`);
+    print.more(`palisade skill list${flags} --cursor`, cursor);
   });
 }
 
@@ -63,7 +60,7 @@ type ShownSkill = ResultOf<'getSkill'>;
 function printSkill(print: Printer, skill: ShownSkill): void {
   const { id, version, state, grant } = skill;
   print.styled('bold', `${id}@${version}`, `  ${state}`);
-  for (const [name, text] of rowsOf(skill)) print.line(`${name.padEnd(11)}${text}`);
+  print.facts(rowsOf(skill));
   print.line();
   print.styled('bold', 'tools');
   print.table(

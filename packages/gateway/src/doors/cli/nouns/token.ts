@@ -38,17 +38,15 @@ export async function list(invocation: Invocation): Promise<number> {
   const page = await operate(invocation, 'listTokens', { tenant, limit, cursor: after });
   const { tokens, cursor } = page;
   return print.result(page, () => {
-    if (tokens.length === 0) print.line('There are no tokens.');
-    else {
-      print.table(
-        ['ID', 'STATE', 'WHO', 'TENANT', 'SCOPES', 'APPROVER', 'EXPIRES', 'BY', 'LABEL'],
-        tokens.map(({ id, state, principal, scopes, approver, expiresAt, createdBy, ...more }) => [
-          ...[id, state, principal, more.tenant, scopes.join(','), approver ?? '-', expiresAt, createdBy],
-          more.label || '-',
-        ]),
-      );
-    }
-    if (cursor !== null) print.note(`More: palisade token list --cursor ${cursor}`);
+    print.table(
+      ['ID', 'STATE', 'WHO', 'TENANT', 'SCOPES', 'APPROVER', 'EXPIRES', 'BY', 'LABEL'],
+      tokens.map((each) => [
+        ...[each.id, each.state, each.principal, each.tenant, each.scopes.join(','), each.approver ?? '-'],
+        ...[each.expiresAt, each.createdBy, each.label || '-'],
+      ]),
+      'There are no tokens.',
+    );
+    print.more('palisade token list --cursor', cursor);
   });
 }
 

@@ -140,7 +140,7 @@ function printUpstream(print: Printer, upstream: UpstreamDocument): void {
     rows.push(['sha256', digest]);
     rows.push(['accepted', `${upstream.acceptedAt} by ${upstream.acceptedBy}`]);
   }
-  for (const [name, text] of rows) print.line(`${name.padEnd(11)}${text}`);
+  print.facts(rows);
   printTools(print, 'accepted tools', definitions);
   if (offered !== null && difference !== null) {
     print.line();
