@@ -94,15 +94,7 @@ export type Schemas = {
   readonly ChangedSkill: Schemas['Skill'] & {
     readonly event: 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
   };
-  readonly Checkpoint: {
-    /** In base64. */
-    readonly payload: string;
-    readonly payloadType: string;
-    readonly signatures: readonly {
-      readonly keyid: string;
-      readonly sig: string;
-    }[];
-  };
+  readonly Checkpoint: Schemas['Envelope'];
   readonly EndedCall: {
     readonly state: 'ended';
     readonly callId: string;
@@ -166,15 +158,7 @@ export type Schemas = {
     } | null;
   };
   readonly JournalProof: {
-    readonly checkpoint: {
-      /** In base64. */
-      readonly payload: string;
-      readonly payloadType: string;
-      readonly signatures: readonly {
-        readonly keyid: string;
-        readonly sig: string;
-      }[];
-    };
+    readonly checkpoint: Schemas['Envelope'];
     readonly format: string;
     readonly path: readonly string[];
     /** The line of the record. */
@@ -195,10 +179,10 @@ export type Schemas = {
     readonly v: 1;
   };
   readonly Limits: {
+    readonly memoryBytes: number;
     readonly wallMs: number;
     readonly cpuMs: number;
     readonly fuel: number;
-    readonly memoryBytes: number;
     readonly outputBytes: number;
     readonly egressBytes: number;
   };

@@ -19,7 +19,7 @@ const tierRow = z.object({
   fix: z.string().nullable(),
 });
 
-export const doctorOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'getDoctor',
     noun: 'gateway',

@@ -47,7 +47,7 @@ const identity = z.object({
   approver: principalText.nullable().describe('The person behind the client who may be asked there.'),
 });
 
-export const identityOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listTokens',
     noun: 'identity',

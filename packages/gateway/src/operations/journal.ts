@@ -9,6 +9,7 @@ import { endingIn, hashedRecordOf, recordOf } from './record-document.ts';
 import {
   anyJson,
   callIdText,
+  envelope,
   isoTimeText,
   nextCursor,
   pageInput,
@@ -38,11 +39,6 @@ const record = z
   })
   .meta({ id: 'JournalRecord' });
 
-const envelope = z.object({
-  payload: z.string().describe('In base64.'),
-  payloadType: z.string(),
-  signatures: z.array(z.object({ keyid: z.string(), sig: z.string() })),
-});
 const checkpoint = envelope.meta({ id: 'Checkpoint' });
 const proof = z
   .object({
@@ -78,7 +74,7 @@ const MOST_OF_CALL = 100;
 
 const facts = { noun: 'journal', scope: 'read', action: 'readJournal', opens: 'records' } as const;
 
-export const journalOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'searchJournal',

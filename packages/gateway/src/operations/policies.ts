@@ -122,7 +122,7 @@ const files = z
 
 const facts = { noun: 'policies', scope: 'read', action: 'readJournal', opens: 'gateway' } as const;
 
-export const policyOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'getPolicies',

@@ -32,27 +32,17 @@ export function proseText(maxChars: number) {
 
 const count = z.int().min(0);
 
-export const usage = z
-  .object({
-    calls: count,
-    wallMs: count,
-    cpuMs: count,
-    fuel: count,
-    outputBytes: count,
-    egressBytes: count,
-  })
-  .meta({ id: 'Usage' });
+const shared = { wallMs: count, cpuMs: count, fuel: count, outputBytes: count, egressBytes: count };
+export const usage = z.object({ calls: count, ...shared }).meta({ id: 'Usage' });
+export const limits = z.object({ memoryBytes: count, ...shared }).meta({ id: 'Limits' });
 
-export const limits = z
-  .object({
-    wallMs: count,
-    cpuMs: count,
-    fuel: count,
-    memoryBytes: count,
-    outputBytes: count,
-    egressBytes: count,
-  })
-  .meta({ id: 'Limits' });
+export const trustOrigin = z.enum(['operator', 'first-use']);
+export const annotations = z.object({
+  readOnly: z.boolean(),
+  destructive: z.boolean(),
+  idempotent: z.boolean(),
+  openWorld: z.boolean(),
+});
 
 /** A signed receipt, as verifiers take it. */
 export const envelope = z

@@ -29,7 +29,7 @@ const versioned = z.strictObject({
 
 const facts = { noun: 'skills', scope: 'read', action: 'readJournal' } as const;
 
-export const skillOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'listSkills',

@@ -89,7 +89,7 @@ const refreshed = z.object({
   reason: z.string().nullable().describe('Why it is held, or cannot be read.'),
 });
 
-export const upstreamOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listUpstreams',
     noun: 'upstreams',

@@ -84,7 +84,6 @@ function describe({ words, args, rest, flags, sentence, examples }: Verb) {
   return { words, args, ...(rest === undefined ? {} : { rest }), flags, sentence, examples };
 }
 
-/** How a command is written, without `palisade`. */
 function usageOf({ words, args, rest }: Verb, hasFlags = false): string {
   const after = rest === undefined ? [] : ['--', rest];
   return [words, ...args, ...(hasFlags ? ['[FLAGS]'] : []), ...after].join(' ');

@@ -95,7 +95,6 @@ function keepReceipt(print: Printer, file: OutFile | null, { callId, receipt }: 
   }
 }
 
-/** Warns that the active policies are no longer those in the files. */
 function warnOfPolicyProblems(print: Printer): void {
   print.note(
     'The policy files have problems; an earlier policy set decides.',

@@ -149,7 +149,6 @@ function defaultOf(row: ConfigKey): string {
   return row.type === 'string-list' ? '[]' : '""';
 }
 
-/** The clients that the flags name, else those on this machine. */
 function wantedClients(invocation: Invocation): readonly McpClient[] {
   const { client } = invocation.flags;
   if (Array.isArray(client)) return [...new Set(client.map((id: string) => chooseClient(id)))];

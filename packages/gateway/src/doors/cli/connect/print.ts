@@ -55,7 +55,6 @@ export const UNCHANGED = {
   notes: [],
 } as const;
 
-/** A token, whole or in part. */
 const TOKEN_TEXT = /pls_[0-9a-z]{8}[\w-]*/gi;
 const MAX_DIFF_CHARS = 64 * 1024 * 1024;
 

@@ -138,7 +138,6 @@ function bare(value: unknown): unknown {
   return copy;
 }
 
-/** What a person does to the file instead: a line to paste. */
 function instruction(source: Source, server: string, entry: Entry | null): string {
   const { client } = source;
   if (entry === null) return `Remove "${server}" from ${client.key} by hand.`;

@@ -21,7 +21,6 @@ const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_EDIT_STEPS = 3;
 const MAX_SUGGESTED_CHARS = 32;
 
-/** The machine as far as the files of clients depend on it. */
 type Machine = { readonly env: Environment; readonly cwd: string; readonly platform: Platform };
 
 export type ClientTarget = {

@@ -85,7 +85,6 @@ export async function measureCalls(job: Job): Promise<Calls> {
   return tally.report(spreadOf(samples.slice(Math.floor(samples.length / 4))));
 }
 
-/** Counts what the calls of one instance took. */
 class Tally {
   readonly #instance: Instance;
   readonly #job: Job;
@@ -135,7 +134,6 @@ class Tally {
   }
 }
 
-/** Repeats an action a few times, for a short while at most. */
 function repeat(clock: Clock, times: number, act: () => void): Spread {
   const samples: number[] = [];
   const end = clock.monotonicMs() + SHORT_MS;

@@ -57,7 +57,6 @@ export const approve: VerbRun = (invocation) => decide(invocation, 'approved');
 
 export const deny: VerbRun = (invocation) => decide(invocation, 'denied');
 
-/** Decides one approval request in the name of --as. */
 async function decide(invocation: Invocation, verdict: 'approved' | 'denied'): Promise<number> {
   const { args, print } = invocation;
   const input = { id: args[0], verdict, note: textOf(invocation, 'note') };

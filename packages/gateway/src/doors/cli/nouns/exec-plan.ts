@@ -101,7 +101,6 @@ function spell(words: readonly string[]): string {
   return words.map(shellWord).join(' ');
 }
 
-/** One line per option, with its values. */
 function optionLines(args: readonly string[]): string[] {
   const lines: string[][] = [];
   for (const word of args) {

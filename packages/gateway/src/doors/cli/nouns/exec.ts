@@ -16,7 +16,7 @@ import {
 } from '../input.ts';
 import { callOnce, type Wanted, withReceipt } from '../make-call.ts';
 import type { Printer } from '../printer.ts';
-import { readLimits, readTime } from '../quantities.ts';
+import { readLimits, timeOf } from '../quantities.ts';
 import type { Invocation } from '../verb.ts';
 
 /*
@@ -71,8 +71,7 @@ async function readCommand(invocation: Invocation) {
   const { rest, flags, edge } = invocation;
   const [command = '', ...args] = rest;
   const workspace = textOf(invocation, 'workspace');
-  const timeout = textOf(invocation, 'timeout');
-  const timeoutMs = timeout === undefined ? null : readTime('timeout', timeout);
+  const timeoutMs = timeOf(invocation, 'timeout') ?? null;
   // What is undefined is left out of the JSON.
   const input = {
     command,

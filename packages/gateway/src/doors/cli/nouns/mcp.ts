@@ -49,7 +49,6 @@ async function serveClient(invocation: Invocation, gateway: Opened<Gateway>): Pr
   return 0;
 }
 
-/** The principal that the client acts as. */
 function clientOf(invocation: Invocation): Principal {
   const raw = textOf(invocation, 'as');
   if (raw === undefined) return UNNAMED_CLIENT;

@@ -52,7 +52,6 @@ async function ownBundle(invocation: Invocation, opened: Opening, call: string):
 
 type Compared = Claim & { readonly isCounted: boolean };
 
-/** Every difference from the receipt, as sentences. */
 function differences(claim: Compared, replayed: Replayed, digest: string): string[] {
   const { code, outputDigest, fuel, parting } = replayed;
   const problems: string[] = [];

@@ -125,7 +125,6 @@ async function newPassphrase(
   return { passphrase: await askNewPassphrase(invocation) };
 }
 
-/** The gateway and the administrator who uses its vault. */
 type Administered = {
   readonly gateway: Opened<Gateway>;
   readonly by: Principal;
@@ -144,7 +143,6 @@ function administerVault(
   });
 }
 
-/** The scope of --scope; `global` when it is absent. */
 function scopeOf(invocation: Invocation): VaultScope {
   const raw = textOf(invocation, 'scope');
   const scope = raw === undefined ? GLOBAL : parseScope(raw);
@@ -162,7 +160,6 @@ async function unlock(invocation: Invocation, vault: Vault): Promise<void> {
   await vault.open();
 }
 
-/** A new passphrase, typed twice. */
 async function askNewPassphrase(invocation: Invocation): Promise<string> {
   const passphrase = await askHidden(invocation, 'New passphrase of the vault');
   const again = await askHidden(invocation, 'Repeat the passphrase');
@@ -170,7 +167,6 @@ async function askNewPassphrase(invocation: Invocation): Promise<string> {
   return passphrase;
 }
 
-/** Notes that the vault is locked with something else than palisade.toml names. */
 function noteLock({ print }: Invocation, { gateway, settings }: Administered): void {
   const { lockedWith } = gateway.vault;
   // A keychain is not supported yet; the vault reports that where it is needed.

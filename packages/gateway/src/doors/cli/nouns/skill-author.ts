@@ -159,7 +159,6 @@ export async function inspect(invocation: Invocation): Promise<number> {
 
 const MAX_KEY_BYTES = 4096;
 
-/** The file of the public part of a key, for those who will trust it. */
 function publicFileOf(path: string): string {
   return `${path}.pub.json`;
 }

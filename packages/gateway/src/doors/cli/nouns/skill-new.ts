@@ -15,7 +15,6 @@ const MOST_PUBLISHER_CHARS = 32;
 const MOST_ID_CHARS = 64;
 /** The publisher where the login name is not a valid one. */
 const FALLBACK = 'example';
-/** Names that cannot be published under. */
 const RESERVED: ReadonlySet<string> = new Set(['palisade', 'local', 'test', '']);
 
 /** Creates a skill that builds and passes its tests as it is. */
@@ -109,7 +108,6 @@ function write(folder: string, files: ReadonlyMap<string, string>): void {
   }
 }
 
-/** The names and the language of a new skill. */
 type NewSkill = {
   readonly id: string;
   readonly publisher: string;

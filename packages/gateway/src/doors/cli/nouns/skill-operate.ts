@@ -1,6 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { askedAndGranted, signerState } from '../../../operations/skill-document.ts';
@@ -9,11 +8,11 @@ import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
-import { listOf, numberOf, pairsOf, textOf, wrongUsage } from '../input.ts';
+import { listOf, pairsOf, textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
 import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
-import { readBytes, readTime } from '../quantities.ts';
+import { limitsOf, timeOf } from '../quantities.ts';
 import { parseReference, readPackageFile } from '../skill/package-file.ts';
 import {
   findingsOf,
@@ -150,12 +149,7 @@ export function narrowingOf(invocation: Invocation): Narrowing {
     throw wrongUsage(
       `Cannot use --withhold ${withhold.length} times: expected at most ${MOST_WITHHELD} times`,
     );
-  const [memory, timeout] = [textOf(invocation, 'memory'), textOf(invocation, 'timeout')];
-  const fuel = numberOf(invocation, 'fuel', { min: 1, max: LIMIT_CEILINGS.fuel, absent: 0 });
-  const limits = {
-    ...(fuel === 0 ? {} : { fuel }),
-    ...(memory === undefined ? {} : { memoryBytes: readBytes('memory', memory, LIMIT_CEILINGS.memoryBytes) }),
-    ...(timeout === undefined ? {} : { wallMs: readTime('timeout', timeout) }),
-  };
+  const wallMs = timeOf(invocation, 'timeout');
+  const limits = { ...limitsOf(invocation), ...(wallMs === undefined ? {} : { wallMs }) };
   return { withhold, limits, config: pairsOf(invocation, 'config', 'KEY=VALUE') };
 }

@@ -141,7 +141,6 @@ function printFingerprint(print: Printer, publisher: string, keyId: string): voi
   print.line('Compare it with the publisher over another channel than the one that the key came by.');
 }
 
-/** The one key that an id, or its beginning, names. */
 function findKey(reader: Reader, raw: string): TrustedKey {
   const [, digits = ''] = KEY.exec(raw) ?? [];
   if (digits.length < LEAST_KEY_DIGITS)
@@ -158,7 +157,6 @@ function findKey(reader: Reader, raw: string): TrustedKey {
   });
 }
 
-/** The beginning of an id, long enough to name it. */
 function shortKey(keyId: string): string {
   return keyId.replace(/^sha256:/, '').slice(0, 16);
 }

@@ -123,7 +123,6 @@ function printNone(print: Printer): void {
   print.next('add [[upstream]] to palisade.toml, or wrap a server: palisade mcp wrap --help');
 }
 
-/** Prints a server: what it is, what was accepted, what it offers instead, and the findings about its texts. */
 function printUpstream(print: Printer, upstream: UpstreamDocument): void {
   const { command, reason, digest, definitions, offered, difference, findings } = upstream;
   print.styled('bold', upstream.name, `  ${upstream.state}`);

@@ -97,7 +97,6 @@ async function verifyExport(invocation: Invocation, path: string): Promise<numbe
   });
 }
 
-/** The checkpoint of --checkpoint, as the verifier takes it. */
 async function savedCheckpoint(invocation: Invocation): Promise<JournalOptions> {
   const path = textOf(invocation, 'checkpoint');
   return path === undefined ? {} : { knownCheckpoint: await readFileFlag(path) };
@@ -137,7 +136,6 @@ function keyDirectory({ stateDir }: Invocation): string {
   return join(stateDir.path, 'keys');
 }
 
-/** Prints each check by its name and gives the exit status. */
 function printReport(
   print: Printer,
   ok: boolean,

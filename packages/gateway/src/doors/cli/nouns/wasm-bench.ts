@@ -95,7 +95,6 @@ function range({ median, p10, p90, count }: Spread): string {
   return count === 1 ? writeTime(median) : `${writeTime(median)} (${writeTime(p10)} to ${writeTime(p90)})`;
 }
 
-/** A function that a module exports. */
 type Callee = ModuleExport & { readonly kind: 'function' };
 
 const MOST_SHOWN = 10;

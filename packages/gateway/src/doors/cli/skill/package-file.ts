@@ -67,7 +67,6 @@ export async function openPackageFile(invocation: Invocation, path: string): Pro
   return openPackage(await readPackageFile(invocation, path));
 }
 
-/** Reports the two common mistakes with their remedies. */
 function requireFile(path: string, given: string): void {
   const kind = kindOf(path);
   if (kind === 'missing') throw wrongUsage(`Cannot read "${given}": no such file, expected a package`);
