@@ -17,6 +17,7 @@ import {
   sha256,
   someId,
   toolName,
+  withoutGaps,
 } from './schema-parts.ts';
 
 /* The journal, of which a caller reads the records of its tenant. The chain as a whole has those of every tenant. */
@@ -85,9 +86,15 @@ export const operations: readonly Operation[] = [
       schema: z.object({ records: z.array(record), cursor: nextCursor }),
       sentence: 'A page of records.',
     },
-    handle: (context, { limit, cursor, order, ...terms }) => {
+    handle: (context, { limit, cursor, order, from, to, ...terms }) => {
       requireReader(context);
-      const page = search(context.gateway.segments, wantedOf(context, terms), {
+      const wanted = withoutGaps<Wanted>({
+        ...terms,
+        tenants: recordTenantsOf(context),
+        fromMs: from === undefined ? undefined : Date.parse(from),
+        toMs: to === undefined ? undefined : Date.parse(to),
+      });
+      const page = search(context.gateway.segments, wanted, {
         newestFirst: order === 'newest',
         limit,
         cursor: cursor === undefined ? null : Number(cursor),
@@ -199,21 +206,4 @@ function findRecords(reading: Reading, wanted: string): readonly RecordRow[] {
     'journal/unknown-record',
     `Cannot find "${wanted}": no record has that number or call id`,
   );
-}
-
-type SearchTerms = {
-  readonly [K in 'kind' | 'principal' | 'tool' | 'call' | 'from' | 'to']?: string | undefined;
-};
-
-function wantedOf(reading: Reading, { kind, principal, tool, call, from, to }: SearchTerms): Wanted {
-  const tenants = recordTenantsOf(reading);
-  return {
-    ...(tenants === undefined ? {} : { tenants }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(principal === undefined ? {} : { principal }),
-    ...(tool === undefined ? {} : { tool }),
-    ...(call === undefined ? {} : { call }),
-    ...(from === undefined ? {} : { fromMs: Date.parse(from) }),
-    ...(to === undefined ? {} : { toMs: Date.parse(to) }),
-  };
 }

@@ -73,6 +73,11 @@ export function pageInput(usual: number) {
 /** Where the next page begins; null: this was the last one. */
 export const nextCursor = z.string().nullable().describe('For the next page; null: this is the last one.');
 
+/** The same without what is undefined: a term that is left out is not one that is asked for. */
+export function withoutGaps<T extends object>(value: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
+}
+
 /** A switch: true or false, also as the text of a query. */
 export const switchValue = z
   .preprocess((raw) => (raw === 'true' ? true : raw === 'false' ? false : raw), z.boolean())

@@ -7,7 +7,7 @@ import { versionsOf } from '../skills/index/read.ts';
 import { actingOf, requireHome } from './access.ts';
 import { chooseVersion } from './choose-version.ts';
 import { type OpenedGateway, type Operation, type OperationContext, operation } from './operation.ts';
-import { isoTimeText, reasonText, sha256 } from './schema-parts.ts';
+import { isoTimeText, reasonText, sha256, withoutGaps } from './schema-parts.ts';
 import { auditDocument, skillDocument } from './skill-document.ts';
 import { approvedSkill, changedSkill, skillAudit, skillId, skillVersion } from './skill-schemas.ts';
 
@@ -177,10 +177,4 @@ async function change(context: OperationContext<OpenedGateway>, wanted: Change) 
     version: isAll ? null : version,
   });
   return { event, ...skillDocument(skill) };
-}
-
-type Gaps<T> = { readonly [K in keyof T]: T[K] | undefined };
-
-function withoutGaps<T extends object>(value: Gaps<T>): T {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
 }

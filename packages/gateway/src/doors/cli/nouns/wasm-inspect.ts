@@ -18,11 +18,10 @@ export function inspect(invocation: Invocation): Promise<number> {
     const file = await readModuleFile(invocation);
     const linked = linkedModule(file.bytes);
     const audit = auditModule(linked ?? file.bytes);
-    if (print.json) print.document({ ...documentOf(file, audit), isComponent: linked !== null });
-    else {
+    print.result({ ...documentOf(file, audit), isComponent: linked !== null }, () => {
       printAudit(print, file, audit);
       if (linked !== null) print.line(LINKED);
-    }
+    });
     return isAccepted(audit) ? 0 : 2;
   });
 }
