@@ -4,7 +4,7 @@ import { LIMIT_CEILINGS } from '../../core/limits.ts';
 import type { Recording } from '../../core/recording.ts';
 import { findRecording } from '../../recordings/recordings.ts';
 import type { Reader } from '../../store/transaction.ts';
-import { type Bound, readNamed } from './input.ts';
+import { type Bound, readNamed, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
 /** What a replay on another machine needs: the receipt, the recording and the module. */
@@ -88,7 +88,7 @@ function statementOf(payload: string): { readonly predicate?: any; readonly subj
   try {
     return JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) ?? {};
   } catch {
-    throw new CodedError('door/wrong-usage', 'Cannot use the receipt: its payload is not a statement');
+    throw wrongUsage('Cannot use the receipt: its payload is not a statement');
   }
 }
 
@@ -101,10 +101,7 @@ function parse(path: string, bytes: Uint8Array): unknown {
 }
 
 function unreadable(path: string, is: string): CodedError {
-  return new CodedError(
-    'door/wrong-usage',
-    `Cannot use "${path}": ${is}, expected a receipt or an exported run`,
-  );
+  return wrongUsage(`Cannot use "${path}": ${is}, expected a receipt or an exported run`);
 }
 
 /* The shape of an exported run, checked before anything of it is used: anyone may have written the file. */

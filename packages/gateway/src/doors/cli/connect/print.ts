@@ -147,10 +147,6 @@ export type ListedClient = {
 };
 
 export function printClients(print: Printer, clients: readonly ListedClient[]): void {
-  if (print.json) {
-    print.document({ clients });
-    return;
-  }
   const rows = clients.map(({ id, name, found, connected, wrapped, problem, file }) => {
     const entries = [...connected, ...wrapped.map((each) => `${each} (wrapped)`)].join(', ') || '-';
     return [id, name, found ? 'yes' : '-', problem === null ? entries : 'unreadable', file];

@@ -183,32 +183,25 @@ function outputOf(outcome: Outcome): CommandOutput {
 
 const LINE_FEED = 0x0a;
 
-/** Passes on what a command prints while it runs, byte for byte. */
-type Relay = {
-  /** Fires at Ctrl-C, and when no one reads the output any more. */
-  readonly signal: AbortSignal;
-  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
-  /** Ends the last line on standard error, so that the next message starts on its own line. */
-  readonly endLine: () => void;
-  readonly isUnread: () => boolean;
-};
-
 /** The status of a program that wrote to a pipe without a reader. */
 const BROKEN_PIPE_STATUS = 128 + constants.signals.SIGPIPE;
 
-function openRelay({ edge, signal }: Pick<Invocation, 'edge' | 'signal'>): Relay {
+/** Passes on what a command prints while it runs, byte for byte. */
+function openRelay({ edge, signal }: Invocation) {
   const unread = new AbortController();
   // The command ends as with a broken pipe, and its call is still recorded and settled.
   edge.whenUnread(() => unread.abort(new Error('no one reads the output')));
   let isAtLineStart = true;
   return {
+    /** Fires at Ctrl-C, and when no one reads the output any more. */
     signal: AbortSignal.any([signal, unread.signal]),
-    onOutput: (stream, chunk) => {
+    onOutput: (stream: 'stdout' | 'stderr', chunk: Uint8Array): void => {
       if (chunk.length === 0) return;
       if (stream === 'stderr') isAtLineStart = chunk[chunk.length - 1] === LINE_FEED;
       else if (unread.signal.aborted) return;
       edge[stream].write(chunk);
     },
+    /** Ends the last line on standard error, so that the next message starts on its own line. */
     endLine: () => {
       if (!isAtLineStart) edge.stderr.write('\n');
       isAtLineStart = true;

@@ -10,7 +10,7 @@ import type { SkillSummary } from '../../../skills/index/skill.ts';
 import { wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
 import { operateOn } from '../operate.ts';
-import { openPackageFile, parseReference } from '../skill/package-file.ts';
+import { openNamedPackage, parseReference } from '../skill/package-file.ts';
 import { printReportOf, summaryOfReport } from '../skill/print-skill.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -59,7 +59,7 @@ function neither(raw: string): CodedError {
 /** Inspected only: what is not installed is not run. It is a file of the caller, so no operation takes it. */
 async function auditFile(invocation: Invocation, path: string): Promise<number> {
   const { print } = invocation;
-  const pkg = await openPackageFile(invocation, path);
+  const { pkg } = await openNamedPackage(invocation, path);
   return actAs(invocation, async (gateway) => {
     const report = await examine(gateway, pkg, null);
     print.result({ ...report, state: null, reason: null }, () => {

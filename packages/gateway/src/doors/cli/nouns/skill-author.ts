@@ -187,8 +187,7 @@ function readBytes(path: string): Buffer | null {
     return readPrivateFile(path, MAX_KEY_BYTES);
   } catch (error) {
     if (!(error instanceof UnfitFile)) throw error;
-    throw new CodedError('door/wrong-usage', `Cannot read the key "${path}": ${error.message}`, {
-      remedy: 'Give the private key, in a file that only you can read (`chmod 600`).',
-    });
+    const remedy = 'Give the private key, in a file that only you can read (`chmod 600`).';
+    throw wrongUsage(`Cannot read the key "${path}": ${error.message}`, remedy);
   }
 }

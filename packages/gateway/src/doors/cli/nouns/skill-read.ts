@@ -9,7 +9,7 @@ import { actAs, withGateway } from '../opened.ts';
 import { operate, operateOn } from '../operate.ts';
 import { replaceFile } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
-import { openPackageFile, parseReference, readVersion } from '../skill/package-file.ts';
+import { openNamedPackage, parseReference, readVersion } from '../skill/package-file.ts';
 import { printAsks, printDifference, riskWith, signerOf, summaryOfReport } from '../skill/print-skill.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -114,7 +114,7 @@ export async function diff(invocation: Invocation): Promise<number> {
   const [from, to] = [versionFlag(invocation, 'from'), versionFlag(invocation, 'to') ?? version];
   if (path !== undefined && to !== undefined)
     throw wrongUsage('Cannot compare: both a package and a version are named, expected one of them');
-  const file = path === undefined ? null : await openPackageFile(invocation, path);
+  const file = path === undefined ? null : (await openNamedPackage(invocation, path)).pkg;
   const comparison =
     file === null
       ? await operate(invocation, 'compareSkill', { id, from, to })

@@ -48,17 +48,11 @@ export function bench(invocation: Invocation): Promise<number> {
   });
 }
 
-type Measured = Calls & {
-  readonly rewriteMs: Spread;
-  readonly compileMs: number;
-  readonly instanceMs: Spread;
-};
-
 type BenchReport = {
   readonly file: string;
   readonly bytes: number;
   readonly function: string;
-  readonly measured: Measured;
+  readonly measured: Calls & Readonly<Record<'rewriteMs' | 'instanceMs', Spread>> & { compileMs: number };
 };
 
 function documentOf({ measured, ...rest }: BenchReport) {

@@ -62,19 +62,13 @@ export async function readPackageFile(invocation: Invocation, given: string): Pr
   );
 }
 
-/** A package that is a file, opened and with its signature verified. */
-export async function openPackageFile(invocation: Invocation, path: string): Promise<SkillPackage> {
-  return openPackage(await readPackageFile(invocation, path));
-}
-
 function requireFile(path: string, given: string): void {
   const kind = kindOf(path);
   if (kind === 'missing') throw wrongUsage(`Cannot read "${given}": no such file, expected a package`);
   if (kind !== 'folder') return;
-  throw new CodedError(
-    'door/wrong-usage',
+  throw wrongUsage(
     `Cannot read "${given}": it is a folder, expected a package file`,
-    { remedy: `Pack it with \`palisade skill pack ${shellWord(given)}\`.` },
+    `Pack it with \`palisade skill pack ${shellWord(given)}\`.`,
   );
 }
 
@@ -96,7 +90,7 @@ export type PackageFile = {
   readonly pkg: SkillPackage;
 };
 
-/** The package that an argument names, opened and checked. */
+/** The package that an argument names, opened and with its signature verified. */
 export async function openNamedPackage(invocation: Invocation, given: string): Promise<PackageFile> {
   const bytes = await readPackageFile(invocation, given);
   return { name: given, bytes, pkg: openPackage(bytes) };
