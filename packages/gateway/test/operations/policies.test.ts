@@ -221,16 +221,15 @@ action = "administer"
 expected = "allow"
 `;
 
-  it('tells how each case ends under the policies that decide, and records nothing', async () => {
+  it('tells how each case ends under the policies that decide, and makes no call', async () => {
     const gateway = await openTestGateway();
-    const before = recordsOf(gateway).length;
     const { status, body } = await ask(gateway, 'testPolicies', { as: GRACE_CALLS, body: { cases: CASES } });
     expect([status, body.passed, body.failed]).toEqual([200, 1, 1]);
     expect(body.cases).toMatchObject([
       { name: 'an agent echoes', line: 1, passed: true, actual: 'allow', message: '' },
       { name: 'an agent may not administer', passed: false, expected: 'allow' },
     ]);
-    expect(recordsOf(gateway)).toHaveLength(before);
+    expect(recordsOf(gateway).map(({ call }) => call)).toEqual(recordsOf(gateway).map(() => null));
   });
 
   it('refuses a file without a case, and a caller who may not change policies', async () => {
