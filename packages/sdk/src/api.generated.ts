@@ -94,15 +94,7 @@ export type Schemas = {
   readonly ChangedSkill: Schemas['Skill'] & {
     readonly event: 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
   };
-  readonly Checkpoint: {
-    /** In base64. */
-    readonly payload: string;
-    readonly payloadType: string;
-    readonly signatures: readonly {
-      readonly keyid: string;
-      readonly sig: string;
-    }[];
-  };
+  readonly Checkpoint: Schemas['Envelope'];
   readonly EndedCall: {
     readonly state: 'ended';
     readonly callId: string;
@@ -166,15 +158,7 @@ export type Schemas = {
     } | null;
   };
   readonly JournalProof: {
-    readonly checkpoint: {
-      /** In base64. */
-      readonly payload: string;
-      readonly payloadType: string;
-      readonly signatures: readonly {
-        readonly keyid: string;
-        readonly sig: string;
-      }[];
-    };
+    readonly checkpoint: Schemas['Envelope'];
     readonly format: string;
     readonly path: readonly string[];
     /** The line of the record. */
@@ -195,10 +179,10 @@ export type Schemas = {
     readonly v: 1;
   };
   readonly Limits: {
+    readonly memoryBytes: number;
     readonly wallMs: number;
     readonly cpuMs: number;
     readonly fuel: number;
-    readonly memoryBytes: number;
     readonly outputBytes: number;
     readonly egressBytes: number;
   };
@@ -234,6 +218,21 @@ export type Schemas = {
     readonly message: string;
     readonly hint: string | null;
   };
+  readonly PolicyTest: {
+    readonly passed: number;
+    readonly failed: number;
+    readonly cases: readonly {
+      readonly name: string;
+      /** Where it begins in the file. */
+      readonly line: number;
+      readonly passed: boolean;
+      readonly expected: 'allow' | 'deny' | 'ask' | 'error';
+      readonly actual: 'allow' | 'deny' | 'ask' | 'error';
+      readonly decidedBy: readonly string[];
+      /** Why it did not pass; empty where it did. */
+      readonly message: string;
+    }[];
+  };
   readonly ReplacedPolicies: Schemas['Policies'] & {
     readonly warnings: readonly Schemas['PolicyProblem'][];
   };
@@ -265,6 +264,10 @@ export type Schemas = {
       readonly version: string;
       readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
     }[];
+    /** What the key that signed it is valid for now. */
+    readonly keyState: 'trusted' | 'retired' | 'expired' | 'revoked' | 'not trusted';
+    /** By the skill, or by the operator where that is more. */
+    readonly reviewersRequired: number;
   };
   readonly Skill: {
     /** The id of a skill, as acme.text. */
@@ -723,6 +726,7 @@ export type Replies = {
   readonly replacePolicies: Schemas['ReplacedPolicies'];
   readonly checkPolicies: Schemas['PolicyCheck'];
   readonly explainCall: Schemas['Explanation'];
+  readonly testPolicies: Schemas['PolicyTest'];
   readonly listSecrets: {
     /** Null: no secret was ever set. */
     readonly lockedWith: 'file' | 'passphrase' | null;
@@ -757,6 +761,13 @@ export type Replies = {
     readonly upstreams: readonly Schemas['UpstreamSummary'][];
   };
   readonly getUpstream: Schemas['Upstream'];
+  readonly refreshUpstream: {
+    readonly name: string;
+    /** Pinned: it was met for the first time, and what it offers was accepted. */
+    readonly state: 'pinned' | 'accepted' | 'quarantined' | 'unreadable';
+    /** Why it is held, or cannot be read. */
+    readonly reason: string | null;
+  };
   readonly approveUpstream: Schemas['Upstream'];
   readonly listKeys: {
     readonly keys: readonly {
@@ -837,7 +848,7 @@ export type Bodies = {
     /** A version by Semantic Versioning, as 1.2.0. */
     readonly version?: string | undefined;
     /** Why; it is recorded. */
-    readonly reason: string;
+    readonly reason?: string | undefined;
     /** What is not granted. */
     readonly withhold?: readonly string[] | undefined;
     /** Less than it asks for. */
@@ -927,6 +938,12 @@ export type Bodies = {
     readonly run?: string | undefined;
     readonly timeoutMs?: number | undefined;
   };
+  readonly testPolicies: {
+    /** The text of a file of test cases: TOML. */
+    readonly cases: string;
+    /** What messages call that file. */
+    readonly file?: string | undefined;
+  };
   readonly setSecret: Uint8Array | Blob;
   readonly approveUpstream: {
     /** The `offeredDigest` that was shown; nothing else is accepted. */
@@ -982,6 +999,7 @@ export const ROUTES = {
   replacePolicies: { method: 'PUT', path: '/v1/policies' },
   checkPolicies: { method: 'POST', path: '/v1/policies/check' },
   explainCall: { method: 'POST', path: '/v1/policies/explain' },
+  testPolicies: { method: 'POST', path: '/v1/policies/test' },
   listSecrets: { method: 'GET', path: '/v1/secrets' },
   setSecret: { method: 'PUT', path: '/v1/secrets/{name}' },
   removeSecret: { method: 'DELETE', path: '/v1/secrets/{name}' },
@@ -993,6 +1011,7 @@ export const ROUTES = {
   proveRecord: { method: 'GET', path: '/v1/journal/{seq}/proof' },
   listUpstreams: { method: 'GET', path: '/v1/upstreams' },
   getUpstream: { method: 'GET', path: '/v1/upstreams/{name}' },
+  refreshUpstream: { method: 'POST', path: '/v1/upstreams/{name}/refresh' },
   approveUpstream: { method: 'POST', path: '/v1/upstreams/{name}/approve' },
   listKeys: { method: 'GET', path: '/v1/keys' },
   exportKeys: { method: 'GET', path: '/v1/keys/export' },

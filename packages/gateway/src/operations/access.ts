@@ -145,9 +145,10 @@ export function isOwn({ principal, tenant }: Caller, owned: Owned): boolean {
   return owned.tenant === tenant && owned.principal === formatPrincipal(principal);
 }
 
-/** The tenant whose things a caller sees where no principal owns them; null: those of all. */
-export function tenantOf({ caller }: Pick<Reading, 'caller'>): string | null {
-  return caller.isOwner ? null : caller.tenant;
+/** The tenant whose things a caller sees where no principal owns them; null: those of all. The owner may name one. */
+export function tenantOf({ caller }: Pick<Reading, 'caller'>, named: string | null = null): string | null {
+  // Boundary: whichever tenant another caller names, it sees its own.
+  return caller.isOwner ? named : caller.tenant;
 }
 
 /** The tenants whose records a caller sees, with null for records of the gateway itself; undefined: all of them. */

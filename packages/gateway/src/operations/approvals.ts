@@ -58,7 +58,7 @@ const approval = z
 
 const id = someId.describe('The id of a request.');
 
-export const approvalOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listApprovals',
     noun: 'approvals',

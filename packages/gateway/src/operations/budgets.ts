@@ -38,7 +38,7 @@ const account = z.object({
   ),
 });
 
-export const budgetOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listBudgets',
     noun: 'budgets',

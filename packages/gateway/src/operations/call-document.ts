@@ -1,10 +1,8 @@
-import { CODES, type Statement } from '@palisade/sdk';
+import { CODES, type Statement, type Wire } from '@palisade/sdk';
 import { approvalDigest, approvalState } from '../approval/approval.ts';
 import type { ToolCall } from '../core/call.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Digest } from '../core/digest.ts';
-import type { Json } from '../core/json.ts';
-import type { Usage } from '../core/limits.ts';
 import { type Outcome, refuse } from '../core/outcome.ts';
 import type { Ended } from '../invoke/finish.ts';
 import type { Gateway } from '../invoke/gateway.ts';
@@ -12,16 +10,11 @@ import { isHiddenCall } from './access.ts';
 
 /* How a call ended, in the one shape that programs read, through every door. */
 
-export type CallDocument = {
-  readonly callId: string;
-  readonly status: Outcome['status'];
-  readonly code: Outcome['code'];
-  readonly message: string;
-  readonly remedy: string | null;
-  readonly output: Json;
-  readonly usage: Usage;
-  readonly receipt: Json;
-};
+export type CallDocument = Pick<
+  Wire.CallDocument,
+  'callId' | 'status' | 'message' | 'remedy' | 'output' | 'usage' | 'receipt'
+> &
+  Pick<Outcome, 'code'>;
 
 /** The document of an ending; the receipt in it is the one that was signed. */
 export function callDocument({ callId, outcome, usage, receipt }: Ended): CallDocument {
@@ -34,25 +27,14 @@ export function callDocument({ callId, outcome, usage, receipt }: Ended): CallDo
     remedy: status === 'ok' ? null : outcome.remedy,
     output: status === 'refused' ? null : outcome.output,
     usage,
-    receipt: receipt === null ? null : (JSON.parse(receipt) as Json),
+    receipt: receipt === null ? null : (JSON.parse(receipt) as Wire.SignedEnvelope),
   };
 }
 
 /* What the caller of a tool learns of the ending of its call. */
 
-/** The request that a refused call waits for, and what a user does to approve it. */
-type PendingApproval = {
-  readonly id: string;
-  readonly expiresAt: string;
-  readonly approveWith: string;
-};
-
 /** The same with what only some endings have. */
-export type CallerDocument = CallDocument & {
-  readonly truncated?: true;
-  readonly approval?: PendingApproval;
-  readonly replayed?: true;
-};
+export type CallerDocument = CallDocument & Pick<Wire.CallDocument, 'truncated' | 'approval' | 'replayed'>;
 
 /** How a call ended, as its caller may know it. */
 export function callerDocument(gateway: Gateway, call: ToolCall, known: Ended): CallerDocument {
@@ -81,7 +63,7 @@ function asUnknownTool(ended: Ended, tool: string): Ended {
 const PENDING: ReadonlySet<string> = new Set(['policy/approval-required', 'policy/approval-expired']);
 
 /** Finds the open request by what it is bound to, as the receipt of the refusal has it. */
-function pendingApproval({ store, clock }: Gateway, ended: Ended): PendingApproval | null {
+function pendingApproval({ store, clock }: Gateway, ended: Ended): Wire.AskedApproval | null {
   if (ended.receipt === null || !PENDING.has(ended.outcome.code)) return null;
   const digest = bindingDigest(ended.receipt);
   const state = digest === null ? null : approvalState(store, digest, clock.nowMs());

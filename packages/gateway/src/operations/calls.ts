@@ -117,7 +117,7 @@ const callInput = z.strictObject({
 
 const facts = { noun: 'calls', scope: null, action: 'readJournal', opens: 'gateway' } as const;
 
-export const callOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'createCall',
     noun: 'calls',

@@ -2,7 +2,7 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { proseOf, storedPackage } from '../invoke/skills/examine.ts';
 import { requireSkill } from '../invoke/skills/skill-acts.ts';
-import { differenceOf, type SkillDifference } from '../skills/difference.ts';
+import { differenceOf } from '../skills/difference.ts';
 import { activeOf, versionsOf } from '../skills/index/read.ts';
 import type { SkillPackage } from '../skills/package/skill-package.ts';
 
@@ -15,16 +15,8 @@ type Sides = {
   readonly file: SkillPackage | null;
 };
 
-/** What programs read of a comparison. */
-export type Comparison = SkillDifference & {
-  readonly id: string;
-  readonly from: string;
-  readonly to: string;
-  readonly against: 'asked' | 'granted';
-};
-
 /** What one version has that another does not. */
-export async function compareSkill(gateway: Gateway, sides: Sides): Promise<Comparison> {
+export async function compareSkill(gateway: Gateway, sides: Sides) {
   const { id, file } = sides;
   const installed = (version: string | null) => requireSkill(gateway.store, { id, version }, []);
   const before = installed(sides.from ?? startOf(gateway, sides));
@@ -37,7 +29,7 @@ export async function compareSkill(gateway: Gateway, sides: Sides): Promise<Comp
     { manifest, grant, prose: proseOf(await storedPackage(gateway, before)) },
     { manifest: after.manifest, prose: proseOf(after) },
   );
-  const against = grant === null ? 'asked' : 'granted';
+  const against = grant === null ? ('asked' as const) : ('granted' as const);
   return { id, from: before.version, to: after.manifest.version, against, ...difference };
 }
 

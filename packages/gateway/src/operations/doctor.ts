@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { CodedError } from '../core/coded-error.ts';
 import { requireHomeReader } from './access.ts';
-import { type Finding, gatewayFindings, recordFindings, tierFindings } from './findings.ts';
+import { type DoctorReport, examine, examineGateway, recordFindings } from './findings.ts';
 import { type OpenedGateway, type Operation, operation } from './operation.ts';
 
 /* The state of the gateway, with a remedy for each problem. */
@@ -20,13 +19,7 @@ const tierRow = z.object({
   fix: z.string().nullable(),
 });
 
-type Report = {
-  readonly ok: boolean;
-  readonly findings: readonly Finding[];
-  readonly tiers: readonly unknown[];
-};
-
-export const doctorOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'getDoctor',
     noun: 'gateway',
@@ -47,33 +40,15 @@ export const doctorOperations: readonly Operation[] = [
   }),
 ];
 
-const underway: WeakMap<OpenedGateway, Promise<Report>> = new WeakMap();
+const underway: WeakMap<OpenedGateway, Promise<DoctorReport>> = new WeakMap();
 
 /** Boundary: probing the tiers starts processes, so concurrent callers share one report. */
-function examineOnce(gateway: OpenedGateway): Promise<Report> {
+function examineOnce(gateway: OpenedGateway): Promise<DoctorReport> {
   let report = underway.get(gateway);
   if (report === undefined) {
-    report = examine(gateway).finally(() => underway.delete(gateway));
+    const records = async () => recordFindings(gateway, { path: gateway.store.directory });
+    report = examine(records, () => examineGateway(gateway)).finally(() => underway.delete(gateway));
     underway.set(gateway, report);
   }
   return report;
-}
-
-async function examine(gateway: OpenedGateway): Promise<Report> {
-  const tiers = await gateway.inspectTiers();
-  const findings = [
-    ...look('state directory', () => recordFindings(gateway, { path: gateway.store.directory })),
-    ...look('gateway', () => [...gatewayFindings(gateway), ...tierFindings(gateway, tiers)]),
-  ];
-  return { ok: findings.every(({ state }) => state !== 'problem'), findings, tiers };
-}
-
-/** A part that cannot be examined is itself a finding. */
-function look(name: string, act: () => readonly Finding[]): readonly Finding[] {
-  try {
-    return act();
-  } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    return [{ name, state: 'problem', detail: error.message, remedy: error.remedy }];
-  }
 }

@@ -9,7 +9,7 @@ import { type Explanation, explain } from '../policy/explain.ts';
 
 /** The approval request for exactly this call, if the policies require one and it has not been used. */
 type Request = { readonly id: string; readonly state: 'pending' | 'approved' | 'denied' | 'expired' };
-export type Explained = { readonly explanation: Explanation; readonly approval: Request | null };
+export type Explained = Explanation & { readonly approval: Request | null };
 
 /** Refuses what a call would be refused for before any policy is asked. */
 export async function checkCall({ registry, redact }: Gateway, call: ToolCall): Promise<CheckedCall> {
@@ -30,10 +30,10 @@ export function explainNow(
   const budgetLeft = left(store, budgets, checked, nowMs);
   const explanation = explain(policy, checked, { budgetLeft, approval: null, nowMs });
   const { verdict, setDigest } = explanation;
-  if (verdict !== 'ask' || setDigest === null) return { explanation, approval: null };
+  if (verdict !== 'ask' || setDigest === null) return { ...explanation, approval: null };
   const stand = approvalState(store, approvalDigest(bindingOf(checked, setDigest)), nowMs);
-  if (stand.kind === 'none') return { explanation, approval: null };
+  if (stand.kind === 'none') return { ...explanation, approval: null };
   const approval: Request = { id: stand.approval.id, state: stand.kind };
-  if (stand.kind !== 'approved') return { explanation, approval };
-  return { explanation: explain(policy, checked, { budgetLeft, approval: stand.fact, nowMs }), approval };
+  if (stand.kind !== 'approved') return { ...explanation, approval };
+  return { ...explain(policy, checked, { budgetLeft, approval: stand.fact, nowMs }), approval };
 }

@@ -31,43 +31,63 @@ export function recordFindings(records: Opened<Records>, { path, origin }: Chose
       records.config.file === null ? 'all defaults' : `${records.config.file.path} is valid`,
     ),
     clockFinding(records.clock.nowMs(), head.atMs, records.config.clock.maxBehindMs),
-    keyFinding(records),
+    ...keyFindings(records),
     ok('journal', `${head.seq} records, signed up to ${head.checkpointSeq}, ${open} calls open`),
   ];
 }
 
-/** The state of the policies and the budgets. */
-export function gatewayFindings({ policy, budgets }: Opened<Gateway>): Finding[] {
-  const findings: Finding[] = [];
+type Examined = { readonly findings: readonly Finding[]; readonly tiers: readonly TierRow[] };
+export type DoctorReport = Examined & { readonly ok: boolean };
+
+/** Looks at both parts. One that cannot be opened or examined is itself a finding. */
+export async function examine(
+  records: () => Promise<readonly Finding[]>,
+  gateway: () => Promise<Examined>,
+): Promise<DoctorReport> {
+  const first = await records().catch(problemIn('state directory'));
+  const { findings: rest, tiers } = await gateway().catch((error: unknown) => ({
+    // What keeps both from being opened is told once.
+    findings: problemIn('gateway')(error).filter(({ detail }) => !first.some((one) => one.detail === detail)),
+    tiers: [],
+  }));
+  const findings = [...first, ...rest];
+  return { ok: findings.every(({ state }) => state !== 'problem'), findings, tiers };
+}
+
+const problemIn =
+  (name: string) =>
+  (error: unknown): readonly Finding[] => {
+    if (!(error instanceof CodedError)) throw error;
+    return [{ name, state: 'problem', detail: error.message, remedy: error.remedy }];
+  };
+
+/** The state of the policies, the budgets and the tiers, each of which is tried. */
+export async function examineGateway(gateway: Opened<Gateway>): Promise<Examined> {
+  const tiers = await gateway.inspectTiers();
+  const budgets = ok('budgets', gateway.budgets.map(({ name }) => name).join(', '));
+  const findings = [...policyFindings(gateway), budgets, ...tierFindings(gateway, tiers)];
+  return { findings, tiers };
+}
+
+function policyFindings({ policy: { set, problems } }: Opened<Gateway>): Finding[] {
   const remedy = 'Run `palisade policy check` and correct the files.';
-  const count = policy.problems.length;
-  if (policy.set === null)
-    findings.push({
-      name: 'policies',
-      state: 'problem',
-      detail: CODES['policy/unavailable'].sentence,
-      remedy,
-    });
-  else
-    findings.push(
-      ok('policies', `${policy.set.policies.length} live, set ${policy.set.digest.slice(0, 12)}`),
-    );
-  if (count > 0)
-    findings.push({
-      name: 'policy files',
-      state: 'warning',
-      detail: `${count} problems; an earlier set stays live`,
-      remedy,
-    });
-  findings.push(ok('budgets', budgets.map(({ name }) => name).join(', ')));
-  return findings;
+  const unavailable = CODES['policy/unavailable'].sentence;
+  const stale = `${problems.length} problems; an earlier set stays live`;
+  return [
+    set === null
+      ? { name: 'policies', state: 'problem', detail: unavailable, remedy }
+      : ok('policies', `${set.policies.length} live, set ${set.digest.slice(0, 12)}`),
+    ...(problems.length === 0
+      ? []
+      : [{ name: 'policy files', state: 'warning', detail: stale, remedy } as const]),
+  ];
 }
 
 /**
  * Which tiers can be used, and which of their protections work. What is missing is a warning: a call that needs it is
  * refused, and all others run.
  */
-export function tierFindings({ executors }: Opened<Gateway>, rows: readonly TierRow[]): Finding[] {
+function tierFindings({ executors }: Opened<Gateway>, rows: readonly TierRow[]): Finding[] {
   const unheld = rows.filter(({ name, holds }) => name === TRIAL_ROW && !holds).map(({ tier }) => tier);
   const usable = Object.keys(executors).filter(
     (name) => name !== 'upstream' && !unheld.some((tier) => tier === name),
@@ -90,11 +110,10 @@ function clockFinding(nowMs: number, lastMs: number, maxBehindMs: number): Findi
   return { name: 'clock', state: 'problem', detail, remedy: CODES['store/clock-behind'].remedy };
 }
 
-function keyFinding({ keys }: Records): Finding {
+function keyFindings({ keys }: Records): readonly Finding[] {
   try {
-    return ok('signing key', keys.currentId);
+    return [ok('signing key', keys.currentId)];
   } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    return { name: 'signing key', state: 'problem', detail: error.message, remedy: error.remedy };
+    return problemIn('signing key')(error);
   }
 }

@@ -47,7 +47,7 @@ const identity = z.object({
   approver: principalText.nullable().describe('The person behind the client who may be asked there.'),
 });
 
-export const identityOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listTokens',
     noun: 'identity',
@@ -56,18 +56,21 @@ export const identityOperations: readonly Operation[] = [
     action: 'administer',
     opens: 'records',
     http: { method: 'GET', path: '/v1/tokens' },
-    input: pageInput(PAGE),
+    input: pageInput(PAGE).extend({
+      tenant: z.string().max(128).optional().describe('Only those of this tenant.'),
+    }),
     output: {
       schema: z.object({ tokens: z.array(token), cursor: nextCursor }),
       sentence: 'A page of tokens.',
     },
-    handle: (context, { limit, cursor: after = null }) => {
+    handle: (context, { limit, cursor: after = null, tenant: named }) => {
       requireAdministrativeReader(context);
       const { store, clock } = context.gateway;
       const nowMs = clock.nowMs();
-      const tokens = listTokens(store, { tenant: tenantOf(context), after, limit }).map((each) =>
-        tokenDocument(each, nowMs),
-      );
+      const tenant = tenantOf(context, named);
+      const found =
+        named !== undefined && named !== tenant ? [] : listTokens(store, { tenant, after, limit });
+      const tokens = found.map((each) => tokenDocument(each, nowMs));
       const cursor = tokens.length < limit ? null : (tokens.at(-1)?.id ?? null);
       return { tokens, cursor };
     },
@@ -147,7 +150,7 @@ export const identityOperations: readonly Operation[] = [
 ];
 
 /** A token as programs see it; its text is nowhere in it. */
-export function tokenDocument(shown: Token, nowMs: number) {
+function tokenDocument(shown: Token, nowMs: number) {
   const { id, principal, tenant, scopes, approver, label, createdBy, revokedAtMs, revokedBy } = shown;
   return {
     id,

@@ -5,16 +5,19 @@ import { proveRecord, recordAt, search, type Wanted } from '../journal/search.ts
 import { type Reading, recordTenantsOf, requireHomeReader, requireReader } from './access.ts';
 import { exportChunks, followRecords, startAfter } from './journal-streams.ts';
 import { ByteStream, EventStream, type Operation, operation } from './operation.ts';
-import { hashedRecordOf, recordOf } from './record-document.ts';
+import { endingIn, hashedRecordOf, recordOf } from './record-document.ts';
 import {
   anyJson,
   callIdText,
+  envelope,
   isoTimeText,
   nextCursor,
   pageInput,
   principalText,
   sha256,
+  someId,
   toolName,
+  withoutGaps,
 } from './schema-parts.ts';
 
 /* The journal, of which a caller reads the records of its tenant. The chain as a whole has those of every tenant. */
@@ -37,11 +40,6 @@ const record = z
   })
   .meta({ id: 'JournalRecord' });
 
-const envelope = z.object({
-  payload: z.string().describe('In base64.'),
-  payloadType: z.string(),
-  signatures: z.array(z.object({ keyid: z.string(), sig: z.string() })),
-});
 const checkpoint = envelope.meta({ id: 'Checkpoint' });
 const proof = z
   .object({
@@ -71,11 +69,13 @@ const searchInput = pageInput(PAGE).extend({
     .optional()
     .describe('The cursor of the page before; left out: the first page.'),
 });
-const recordInput = z.strictObject({ seq: z.string().regex(SEQ).describe('The number of a record.') });
+const recordInput = z.strictObject({ seq: someId.describe('The number of a record, or the id of a call.') });
+/** More records than a call has. */
+const MOST_OF_CALL = 100;
 
 const facts = { noun: 'journal', scope: 'read', action: 'readJournal', opens: 'records' } as const;
 
-export const journalOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'searchJournal',
@@ -86,9 +86,15 @@ export const journalOperations: readonly Operation[] = [
       schema: z.object({ records: z.array(record), cursor: nextCursor }),
       sentence: 'A page of records.',
     },
-    handle: (context, { limit, cursor, order, ...terms }) => {
+    handle: (context, { limit, cursor, order, from, to, ...terms }) => {
       requireReader(context);
-      const page = search(context.gateway.segments, wantedOf(context, terms), {
+      const wanted = withoutGaps<Wanted>({
+        ...terms,
+        tenants: recordTenantsOf(context),
+        fromMs: from === undefined ? undefined : Date.parse(from),
+        toMs: to === undefined ? undefined : Date.parse(to),
+      });
+      const page = search(context.gateway.segments, wanted, {
         newestFirst: order === 'newest',
         limit,
         cursor: cursor === undefined ? null : Number(cursor),
@@ -152,56 +158,52 @@ export const journalOperations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'getRecord',
-    sentence: 'Shows one record with its hash.',
+    sentence: 'Shows one record by its number, or all records of a call, with their hashes.',
     http: { method: 'GET', path: '/v1/journal/{seq}' },
     input: recordInput,
     output: {
       schema: z.object({ records: z.array(record.extend({ hash: sha256 })) }),
-      sentence: 'The record.',
+      sentence: 'The record, or those of the call, the oldest first.',
     },
     handle: (context, { seq }) => {
       requireReader(context);
-      return { records: [hashedRecordOf(findRecord(context, seq))] };
+      return { records: findRecords(context, seq).map(hashedRecordOf) };
     },
   }),
   operation({
     ...facts,
     name: 'proveRecord',
-    sentence: 'Gives a proof that a record is in the journal, under a checkpoint signed just now.',
+    sentence:
+      'Gives a proof that a record, or the ending of a call, is in the journal, under a checkpoint signed just now.',
     http: { method: 'GET', path: '/v1/journal/{seq}/proof' },
     input: recordInput,
     output: { schema: proof, sentence: 'The proof, to the byte as verifiers take it.' },
     handle: (context, input) => {
       requireReader(context);
-      const { seq } = findRecord(context, input.seq);
+      const found = findRecords(context, input.seq);
+      const { seq } = SEQ.test(input.seq) ? (found[0] as RecordRow) : endingIn(found, input.seq);
       return ByteStream.of(proveRecord(context.gateway, seq));
     },
   }),
 ];
 
-/** The record of that number, if it belongs to a tenant of the caller. */
-function findRecord(reading: Reading, raw: string): RecordRow {
-  const seq = Number(raw);
-  const row = Number.isSafeInteger(seq) ? recordAt(reading.gateway.segments, seq) : undefined;
+/** The record of that number or all records of that call, of which there is at least one. */
+function findRecords(reading: Reading, wanted: string): readonly RecordRow[] {
+  const { segments } = reading.gateway;
+  const seq = SEQ.test(wanted) ? Number(wanted) : null;
+  const page = { newestFirst: false, limit: MOST_OF_CALL, cursor: null };
+  const rows =
+    seq === null
+      ? search(segments, { call: wanted }, page).records
+      : [Number.isSafeInteger(seq) ? recordAt(segments, seq) : undefined];
   const tenants = recordTenantsOf(reading);
   // Boundary: a record of another tenant does not exist for this caller.
-  if (row !== undefined && (tenants === undefined || tenants.includes(row.tenant))) return row;
-  throw new CodedError('journal/unknown-record', `Cannot find record ${raw}: it does not exist`);
-}
-
-type SearchTerms = {
-  readonly [K in 'kind' | 'principal' | 'tool' | 'call' | 'from' | 'to']?: string | undefined;
-};
-
-function wantedOf(reading: Reading, { kind, principal, tool, call, from, to }: SearchTerms): Wanted {
-  const tenants = recordTenantsOf(reading);
-  return {
-    ...(tenants === undefined ? {} : { tenants }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(principal === undefined ? {} : { principal }),
-    ...(tool === undefined ? {} : { tool }),
-    ...(call === undefined ? {} : { call }),
-    ...(from === undefined ? {} : { fromMs: Date.parse(from) }),
-    ...(to === undefined ? {} : { toMs: Date.parse(to) }),
-  };
+  const seen = rows.flatMap((row) =>
+    row !== undefined && (tenants === undefined || tenants.includes(row.tenant)) ? [row] : [],
+  );
+  if (seen.length > 0) return seen;
+  throw new CodedError(
+    'journal/unknown-record',
+    `Cannot find "${wanted}": no record has that number or call id`,
+  );
 }

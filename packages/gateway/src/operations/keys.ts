@@ -14,7 +14,7 @@ const keyRow = z.object({
   retiredAt: isoTimeText.nullable(),
 });
 
-export const keyOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listKeys',
     noun: 'keys',

@@ -7,86 +7,72 @@ import {
   perform,
 } from './operation.ts';
 
-type Rows = Promise<readonly Operation[]>;
-
 /*
  * The one way to run an operation by its name. The rows of a noun are loaded when one of them is needed, so that a
  * command that runs none of them loads neither their schemas nor what their handlers need.
  */
 
-const calls = (): Rows => import('./calls.ts').then((rows) => rows.callOperations);
-const tools = (): Rows => import('./tools.ts').then((rows) => rows.toolOperations);
-const approvals = (): Rows => import('./approvals.ts').then((rows) => rows.approvalOperations);
-const budgets = (): Rows => import('./budgets.ts').then((rows) => rows.budgetOperations);
-const skills = (): Rows => import('./skills.ts').then((rows) => rows.skillOperations);
-const trust = (): Rows => import('./trust.ts').then((rows) => rows.trustOperations);
-const policies = (): Rows => import('./policies.ts').then((rows) => rows.policyOperations);
-const secrets = (): Rows => import('./secrets.ts').then((rows) => rows.secretOperations);
-const journal = (): Rows => import('./journal.ts').then((rows) => rows.journalOperations);
-const upstreams = (): Rows => import('./upstreams.ts').then((rows) => rows.upstreamOperations);
-const keys = (): Rows => import('./keys.ts').then((rows) => rows.keyOperations);
-const identity = (): Rows => import('./identity.ts').then((rows) => rows.identityOperations);
-const doctor = (): Rows => import('./doctor.ts').then((rows) => rows.doctorOperations);
+type Noun = {
+  readonly load: () => Promise<{ readonly operations: readonly Operation[] }>;
+  readonly names: readonly string[];
+};
 
-/** Which file has the row of which operation; a test checks it against the rows. */
+/** Which file has the rows of which operations; a test checks it against the rows. */
 export const NOUNS = {
-  createCall: calls,
-  listCalls: calls,
-  getCall: calls,
-  getCallReceipt: calls,
-  getCallOutput: calls,
-  cancelCall: calls,
-  getRun: calls,
-  listTools: tools,
-  getTool: tools,
-  listApprovals: approvals,
-  getApproval: approvals,
-  decideApproval: approvals,
-  listBudgets: budgets,
-  listSkills: skills,
-  installSkill: skills,
-  getSkill: skills,
-  getSkillPackage: skills,
-  compareSkill: skills,
-  auditSkill: skills,
-  approveSkill: skills,
-  rollbackSkill: skills,
-  quarantineSkill: skills,
-  enableSkill: skills,
-  disableSkill: skills,
-  revokeSkill: skills,
-  removeSkill: skills,
-  listTrustedKeys: trust,
-  trustKey: trust,
-  rotateTrustedKey: trust,
-  revokeTrustedKey: trust,
-  getPolicies: policies,
-  replacePolicies: policies,
-  checkPolicies: policies,
-  explainCall: policies,
-  listSecrets: secrets,
-  setSecret: secrets,
-  removeSecret: secrets,
-  searchJournal: journal,
-  followJournal: journal,
-  exportJournal: journal,
-  getCheckpoint: journal,
-  getRecord: journal,
-  proveRecord: journal,
-  listUpstreams: upstreams,
-  getUpstream: upstreams,
-  approveUpstream: upstreams,
-  listKeys: keys,
-  exportKeys: keys,
-  rotateKey: keys,
-  listTokens: identity,
-  createToken: identity,
-  revokeToken: identity,
-  whoAmI: identity,
-  getDoctor: doctor,
-} as const satisfies Readonly<Record<string, () => Rows>>;
+  calls: {
+    load: () => import('./calls.ts'),
+    names: ['createCall', 'listCalls', 'getCall', 'getCallReceipt', 'getCallOutput', 'cancelCall', 'getRun'],
+  },
+  tools: { load: () => import('./tools.ts'), names: ['listTools', 'getTool'] },
+  approvals: {
+    load: () => import('./approvals.ts'),
+    names: ['listApprovals', 'getApproval', 'decideApproval'],
+  },
+  budgets: { load: () => import('./budgets.ts'), names: ['listBudgets'] },
+  skills: {
+    load: () => import('./skills.ts'),
+    names: [
+      'listSkills',
+      'installSkill',
+      'getSkill',
+      'getSkillPackage',
+      'compareSkill',
+      'auditSkill',
+      'approveSkill',
+      'rollbackSkill',
+      'quarantineSkill',
+      'enableSkill',
+      'disableSkill',
+      'revokeSkill',
+      'removeSkill',
+    ],
+  },
+  trust: {
+    load: () => import('./trust.ts'),
+    names: ['listTrustedKeys', 'trustKey', 'rotateTrustedKey', 'revokeTrustedKey'],
+  },
+  policies: {
+    load: () => import('./policies.ts'),
+    names: ['getPolicies', 'replacePolicies', 'checkPolicies', 'explainCall', 'testPolicies'],
+  },
+  secrets: { load: () => import('./secrets.ts'), names: ['listSecrets', 'setSecret', 'removeSecret'] },
+  journal: {
+    load: () => import('./journal.ts'),
+    names: ['searchJournal', 'followJournal', 'exportJournal', 'getCheckpoint', 'getRecord', 'proveRecord'],
+  },
+  upstreams: {
+    load: () => import('./upstreams.ts'),
+    names: ['listUpstreams', 'getUpstream', 'refreshUpstream', 'approveUpstream'],
+  },
+  keys: { load: () => import('./keys.ts'), names: ['listKeys', 'exportKeys', 'rotateKey'] },
+  identity: {
+    load: () => import('./identity.ts'),
+    names: ['listTokens', 'createToken', 'revokeToken', 'whoAmI'],
+  },
+  doctor: { load: () => import('./doctor.ts'), names: ['getDoctor'] },
+} as const satisfies Readonly<Record<string, Noun>>;
 
-export type OperationName = keyof typeof NOUNS;
+export type OperationName = (typeof NOUNS)[keyof typeof NOUNS]['names'][number];
 
 type Streams = {
   readonly createCall: Wire.Replies['createCall'] | EventStream;
@@ -105,7 +91,8 @@ export type ResultOf<Name extends OperationName> = Name extends keyof Streams
 
 /** The row of an operation, which says what has to be open for it. */
 export async function findOperation(name: OperationName): Promise<Operation> {
-  const row = (await NOUNS[name]()).find((each) => each.name === name);
+  const noun = Object.values<Noun>(NOUNS).find(({ names }) => names.includes(name));
+  const row = (await noun?.load())?.operations.find((each) => each.name === name);
   if (row === undefined) throw new TypeError(`Cannot run ${name}: the table of operations has no such row`);
   return row;
 }

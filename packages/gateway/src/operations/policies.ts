@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
-import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { formatPrincipal, parsePrincipal } from '../core/principal.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { doorCall } from '../invoke/invoke.ts';
 import type { CheckResult } from '../policy/check.ts';
@@ -9,13 +10,16 @@ import { POLICY_FILE_NAME, readPolicyFiles } from '../policy/policy-files.ts';
 import type { PolicyFile } from '../policy/policy-set.ts';
 import { filesDigestOf } from '../policy/replace-files.ts';
 import { actingOf, requireHome, requireHomeReader } from './access.ts';
-import { checkCall, type Explained, explainNow } from './explain-call.ts';
+import { checkCall, explainNow } from './explain-call.ts';
 import { type Operation, OperationProblem, operation } from './operation.ts';
-import { anyJson, nameText, principalText, sha256, toolName } from './schema-parts.ts';
+import { anyJson, principalText, sha256 } from './schema-parts.ts';
 
 /* The policies decide about every tenant, so callers of the gateway's own tenant see and replace them. */
 
 const MAX_TIMEOUT_MS = 86_400_000;
+const MAX_CASE_CHARS = 16 * 1024 * 1024;
+/** A name as a call may have it; one that is not valid is refused as the call would be. */
+const someName = z.string().max(1_024);
 
 const policy = z.object({
   id: z.string(),
@@ -79,6 +83,26 @@ const explanation = z
   })
   .meta({ id: 'Explanation' });
 
+const answer = z.enum(['allow', 'deny', 'ask', 'error']);
+
+const tested = z
+  .object({
+    passed: z.int(),
+    failed: z.int(),
+    cases: z.array(
+      z.object({
+        name: z.string(),
+        line: z.int().describe('Where it begins in the file.'),
+        passed: z.boolean(),
+        expected: answer,
+        actual: answer,
+        decidedBy: z.array(z.string()),
+        message: z.string().describe('Why it did not pass; empty where it did.'),
+      }),
+    ),
+  })
+  .meta({ id: 'PolicyTest' });
+
 const NUL = '\0';
 /** Boundary: Cedar, people and the digest see the same text. */
 const isWellFormed = (text: string) => !/\p{Surrogate}/u.test(text) && !text.includes(NUL);
@@ -98,7 +122,7 @@ const files = z
 
 const facts = { noun: 'policies', scope: 'read', action: 'readJournal', opens: 'gateway' } as const;
 
-export const policyOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'getPolicies',
@@ -173,10 +197,10 @@ export const policyOperations: readonly Operation[] = [
     sentence: 'Explains why a call would be allowed or not, without running or recording anything.',
     http: { method: 'POST', path: '/v1/policies/explain' },
     input: z.strictObject({
-      tool: toolName,
+      tool: someName,
       input: anyJson.optional().describe('What the tool would be given; left out: {}.'),
       principal: principalText.optional().describe('Who would call; left out: the caller.'),
-      run: nameText.optional(),
+      run: someName.optional(),
       timeoutMs: z.int().min(1).max(MAX_TIMEOUT_MS).optional(),
     }),
     output: { schema: explanation, sentence: 'The verdict, and what it comes from.' },
@@ -187,7 +211,35 @@ export const policyOperations: readonly Operation[] = [
       const rawInput = JSON.stringify(input);
       const call = doorCall(gateway, { ...caller, principal }, { tool, rawInput, run, timeoutMs, door });
       const explained = explainNow(gateway, await checkCall(gateway, call), call.receivedAtMs);
-      return explanationDocument(principal, tool, explained);
+      return { principal: formatPrincipal(principal), tool, ...explained };
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'testPolicies',
+    // Thousands of cases keep the gateway busy, so they are for who may change the policies.
+    scope: 'policy',
+    sentence: 'Runs test cases against the policies that decide, without running or recording anything.',
+    http: { method: 'POST', path: '/v1/policies/test' },
+    input: z.strictObject({
+      cases: z.string().max(MAX_CASE_CHARS).describe('The text of a file of test cases: TOML.'),
+      file: z.string().max(4_096).default('cases.toml').describe('What messages call that file.'),
+    }),
+    output: { schema: tested, sentence: 'How each case ended; `failed` may not be 0.' },
+    handle: async (context, { cases: text, file }) => {
+      requireHomeReader(context);
+      const { gateway, caller, door } = context;
+      const { parseCases, runPolicyTests } = await import('../policy/policy-test.ts');
+      const cases = parseCases(text, file);
+      if (cases.length === 0)
+        throw new CodedError('door/wrong-usage', `Cannot test with "${file}": it has no [[case]]`);
+      const { tenant } = caller;
+      const check = (tool: string, rawInput: string) =>
+        gateway.registry.check(doorCall(gateway, caller, { tool, rawInput, door }));
+      const nowMs = gateway.clock.nowMs();
+      const results = await runPolicyTests(gateway.policy, cases, { check, tenant, nowMs });
+      const passed = results.filter((each) => each.passed).length;
+      return { passed, failed: results.length - passed, cases: results };
     },
   }),
 ];
@@ -199,7 +251,7 @@ function filesOf(texts: Readonly<Record<string, string>>): readonly PolicyFile[]
 }
 
 /** The active set, and the files as they are now; the two differ while the files have problems. */
-export function policiesDocument({ policy: engine, store }: Pick<Gateway, 'policy' | 'store'>) {
+function policiesDocument({ policy: engine, store }: Pick<Gateway, 'policy' | 'store'>) {
   const { set, problems } = engine;
   const read = readPolicyFiles(join(store.directory, 'policies'));
   return {
@@ -215,13 +267,4 @@ export function policiesDocument({ policy: engine, store }: Pick<Gateway, 'polic
 export function checkDocument(result: CheckResult) {
   const digest = result.ok ? result.set.digest : null;
   return { ok: result.ok, digest, problems: result.ok ? [] : result.problems, warnings: result.warnings };
-}
-
-/** Why a call is allowed or not. */
-export function explanationDocument(
-  principal: Principal,
-  tool: string,
-  { explanation: why, approval }: Explained,
-) {
-  return { principal: formatPrincipal(principal), tool, ...why, approval };
 }

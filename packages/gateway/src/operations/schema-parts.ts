@@ -32,27 +32,17 @@ export function proseText(maxChars: number) {
 
 const count = z.int().min(0);
 
-export const usage = z
-  .object({
-    calls: count,
-    wallMs: count,
-    cpuMs: count,
-    fuel: count,
-    outputBytes: count,
-    egressBytes: count,
-  })
-  .meta({ id: 'Usage' });
+const shared = { wallMs: count, cpuMs: count, fuel: count, outputBytes: count, egressBytes: count };
+export const usage = z.object({ calls: count, ...shared }).meta({ id: 'Usage' });
+export const limits = z.object({ memoryBytes: count, ...shared }).meta({ id: 'Limits' });
 
-export const limits = z
-  .object({
-    wallMs: count,
-    cpuMs: count,
-    fuel: count,
-    memoryBytes: count,
-    outputBytes: count,
-    egressBytes: count,
-  })
-  .meta({ id: 'Limits' });
+export const trustOrigin = z.enum(['operator', 'first-use']);
+export const annotations = z.object({
+  readOnly: z.boolean(),
+  destructive: z.boolean(),
+  idempotent: z.boolean(),
+  openWorld: z.boolean(),
+});
 
 /** A signed receipt, as verifiers take it. */
 export const envelope = z
@@ -82,6 +72,11 @@ export function pageInput(usual: number) {
 
 /** Where the next page begins; null: this was the last one. */
 export const nextCursor = z.string().nullable().describe('For the next page; null: this is the last one.');
+
+/** The same without what is undefined: a term that is left out is not one that is asked for. */
+export function withoutGaps<T extends object>(value: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
+}
 
 /** A switch: true or false, also as the text of a query. */
 export const switchValue = z

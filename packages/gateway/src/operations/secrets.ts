@@ -49,7 +49,7 @@ const secret = z
 
 const facts = { noun: 'secrets', scope: 'secrets', action: 'administer', opens: 'gateway' } as const;
 
-export const secretOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'listSecrets',

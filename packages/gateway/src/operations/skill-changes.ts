@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { ChangeEvent } from '../invoke/skills/change.ts';
@@ -6,7 +7,7 @@ import { versionsOf } from '../skills/index/read.ts';
 import { actingOf, requireHome } from './access.ts';
 import { chooseVersion } from './choose-version.ts';
 import { type OpenedGateway, type Operation, type OperationContext, operation } from './operation.ts';
-import { isoTimeText, reasonText, sha256 } from './schema-parts.ts';
+import { isoTimeText, reasonText, sha256, withoutGaps } from './schema-parts.ts';
 import { auditDocument, skillDocument } from './skill-document.ts';
 import { approvedSkill, changedSkill, skillAudit, skillId, skillVersion } from './skill-schemas.ts';
 
@@ -17,7 +18,7 @@ const MAX_WITHHELD = 256;
 const approveInput = z.strictObject({
   id: skillId,
   version: skillVersion.optional(),
-  reason: reasonText.min(1),
+  reason: reasonText.min(1).optional(),
   withhold: z
     .array(z.string().min(1).max(512))
     .max(MAX_WITHHELD)
@@ -82,13 +83,17 @@ export const skillChangeOperations: readonly Operation[] = [
     http: { method: 'POST', path: '/v1/skills/{id}/approve' },
     input: approveInput,
     output: { schema: approvedSkill, sentence: 'The skill; it may wait for more reviewers.' },
-    handle: async (context, { version = null, limits, asShown, ...rest }) => {
+    handle: async (context, { version = null, reason = null, limits, asShown, ...rest }) => {
       requireHome(context);
+      // The owner may confirm it at a terminal instead.
+      if (reason === null && !context.caller.isOwner)
+        throw new CodedError('door/wrong-usage', 'Cannot approve the skill: "reason" is missing');
       const { approveSkill } = await import('../invoke/skills/approve.ts');
       const { skill, reviewersMissing } = await approveSkill(context.gateway, {
         ...actingOf(context),
         ...rest,
         version,
+        reason,
         limits: withoutGaps(limits),
         ...(asShown === undefined
           ? {}
@@ -172,10 +177,4 @@ async function change(context: OperationContext<OpenedGateway>, wanted: Change) 
     version: isAll ? null : version,
   });
   return { event, ...skillDocument(skill) };
-}
-
-type Gaps<T> = { readonly [K in keyof T]: T[K] | undefined };
-
-function withoutGaps<T extends object>(value: Gaps<T>): T {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
 }

@@ -1,14 +1,18 @@
 import { isoTime } from '../core/clock.ts';
+import type { Opened, Records } from '../invoke/gateway.ts';
 import { spellAsks } from '../skills/capabilities/kinds.ts';
-import type { SkillGrant } from '../skills/grant.ts';
-import { askStateOf } from '../skills/grant.ts';
+import { askStateOf, type SkillGrant } from '../skills/grant.ts';
+import { versionsOf } from '../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../skills/index/skill.ts';
 import type { Manifest } from '../skills/manifest/manifest.ts';
+import { keyAt } from '../skills/trust.ts';
+import type { Reader } from '../store/transaction.ts';
+import { keyState } from './trust.ts';
 
 /* What programs read of skills. The names are stable: what is stored may change, these do not. */
 
 /** What lists and single documents share. */
-export function factsOf(skill: SkillSummary | InstalledSkill) {
+function factsOf(skill: SkillSummary | InstalledSkill) {
   const { id, version, state, name, publisher, artifact, keyId, trust, reason, approvedBy } = skill;
   return {
     id,
@@ -53,9 +57,21 @@ export function skillDocument(skill: InstalledSkill) {
   };
 }
 
-/** The same with the other versions that are installed. */
-export function shownSkillDocument(skill: InstalledSkill, versions: readonly SkillSummary[]) {
-  return { ...skillDocument(skill), versions: versions.map(({ version, state }) => ({ version, state })) };
+/** The same with the other versions that are installed, and what its approval depends on now. */
+export function shownSkillDocument(skill: InstalledSkill, { store, config, clock }: Opened<Records>) {
+  const { id, manifest } = skill;
+  return {
+    ...skillDocument(skill),
+    versions: versionsOf(store, id).map(({ version, state }) => ({ version, state })),
+    keyState: signerState(store, skill, clock.nowMs()),
+    reviewersRequired: Math.max(manifest.trust.reviewers, config.skills.reviewers),
+  };
+}
+
+/** The state of the key that signed a skill; its state at the time of the installation could mislead. */
+export function signerState(reader: Reader, { keyId, publisher }: InstalledSkill, nowMs: number) {
+  const key = keyAt(reader, keyId);
+  return key === null || key.publisher !== publisher ? 'not trusted' : keyState(key, nowMs);
 }
 
 /** What is requested and the decision on each. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { SKILL_STATES, type SkillState } from '../skills/lifecycle.table.ts';
 import { VERSION_CHARS, VERSION_PATTERN } from '../skills/semver.ts';
-import { anyJson, isoTimeText, keyId, risk, sha256 } from './schema-parts.ts';
+import { annotations, anyJson, isoTimeText, keyId, risk, sha256, trustOrigin } from './schema-parts.ts';
 
 export const skillId = z
   .string()
@@ -28,7 +28,7 @@ const facts = {
   publisher: z.string(),
   artifact: sha256.describe('The SHA-256 digest of the package.'),
   keyId: keyId.describe('Of the key that signed it.'),
-  trust: z.enum(['operator', 'first-use']).describe('How that key came to be trusted.'),
+  trust: trustOrigin.describe('How that key came to be trusted.'),
   reason: z.string().nullable().describe('Of the last change.'),
   approvedBy: names,
   installedAt: isoTimeText,
@@ -76,12 +76,7 @@ const skillTool = z.object({
   export: z.string(),
   inputSchema: z.record(z.string(), anyJson),
   outputSchema: z.record(z.string(), anyJson),
-  annotations: z.object({
-    readOnly: z.boolean(),
-    destructive: z.boolean(),
-    idempotent: z.boolean(),
-    openWorld: z.boolean(),
-  }),
+  annotations,
 });
 
 const grant = z.object({
@@ -135,7 +130,13 @@ const skill = z
   .meta({ id: 'Skill' });
 
 export const shownSkill = skill
-  .extend({ versions: z.array(z.object({ version: skillVersion, state: skillState })) })
+  .extend({
+    versions: z.array(z.object({ version: skillVersion, state: skillState })),
+    keyState: z
+      .enum(['trusted', 'retired', 'expired', 'revoked', 'not trusted'])
+      .describe('What the key that signed it is valid for now.'),
+    reviewersRequired: z.int().describe('By the skill, or by the operator where that is more.'),
+  })
   .meta({ id: 'ShownSkill' });
 
 const difference = {

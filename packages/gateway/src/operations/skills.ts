@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CodedError } from '../core/coded-error.ts';
 import { requireSkill } from '../invoke/skills/skill-acts.ts';
-import { pageOf, versionsOf } from '../skills/index/read.ts';
+import { pageOf } from '../skills/index/read.ts';
 import { PACKAGE_LIMITS } from '../skills/limits.ts';
 import { actingOf, requireHome, requireHomeReader } from './access.ts';
 import { ByteStream, type Operation, type OperationResult, operation } from './operation.ts';
@@ -29,7 +29,7 @@ const versioned = z.strictObject({
 
 const facts = { noun: 'skills', scope: 'read', action: 'readJournal' } as const;
 
-export const skillOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'listSkills',
@@ -93,9 +93,8 @@ export const skillOperations: readonly Operation[] = [
     output: { schema: shownSkill, sentence: 'The skill.' },
     handle: (context, { id, version = null }) => {
       requireHomeReader(context);
-      const { store } = context.gateway;
-      const skill = requireSkill(store, { id, version }, ['active']);
-      return shownSkillDocument(skill, versionsOf(store, id));
+      const { gateway } = context;
+      return shownSkillDocument(requireSkill(gateway.store, { id, version }, ['active']), gateway);
     },
   }),
   operation({

@@ -3,7 +3,18 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Tool } from '../core/tool.ts';
 import { seenTool, seenTools } from './access.ts';
 import { type Operation, operation } from './operation.ts';
-import { anyJson, limits, nextCursor, pageInput, risk, sha256, someId, tierName } from './schema-parts.ts';
+import {
+  annotations,
+  anyJson,
+  limits,
+  nextCursor,
+  pageInput,
+  risk,
+  sha256,
+  someId,
+  tierName,
+  trustOrigin,
+} from './schema-parts.ts';
 
 /* The tools that this caller could be permitted to call; no others exist for it. */
 
@@ -22,26 +33,14 @@ const tool = row
     outputSchema: z.record(z.string(), anyJson),
     artifacts: z.array(z.object({ name: z.string(), sha256 })),
     title: z.string().optional(),
-    annotations: z
-      .object({
-        readOnly: z.boolean(),
-        destructive: z.boolean(),
-        idempotent: z.boolean(),
-        openWorld: z.boolean(),
-      })
-      .optional(),
+    annotations: annotations.optional(),
     skill: z
-      .object({
-        id: z.string(),
-        version: z.string(),
-        publisher: z.string(),
-        trust: z.enum(['operator', 'first-use']),
-      })
+      .object({ id: z.string(), version: z.string(), publisher: z.string(), trust: trustOrigin })
       .optional(),
   })
   .meta({ id: 'Tool' });
 
-export const toolOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listTools',
     noun: 'tools',
@@ -89,7 +88,7 @@ export function toolRow({ id, description, risk: level, tier }: Tool) {
 /** All that a caller of the tool may know of it. */
 export function toolDocument(shown: Tool) {
   const { category, capabilities, limits: most, inputSchema, outputSchema, artifacts } = shown;
-  const { title, annotations, skill } = shown;
+  const { title, annotations: hints, skill } = shown;
   return {
     ...toolRow(shown),
     category,
@@ -100,6 +99,6 @@ export function toolDocument(shown: Tool) {
     artifacts,
     ...(skill === undefined ? {} : { skill }),
     ...(title === undefined ? {} : { title }),
-    ...(annotations === undefined ? {} : { annotations }),
+    ...(hints === undefined ? {} : { annotations: hints }),
   };
 }

@@ -5,7 +5,7 @@ import { type Adding, addTrust, revokeTrust, rotateTrust } from '../invoke/skill
 import { keyAt, keysOf, type TrustedKey } from '../skills/trust.ts';
 import { actingOf, type Reading, requireHome, requireHomeReader } from './access.ts';
 import { type Operation, operation } from './operation.ts';
-import { isoTimeText, keyId, reasonText } from './schema-parts.ts';
+import { isoTimeText, keyId, reasonText, trustOrigin } from './schema-parts.ts';
 
 /* The keys of publishers: whose signatures count is decided once for the whole gateway. */
 
@@ -23,7 +23,7 @@ const trustedKey = z
     publisher: z.string(),
     keyId,
     state: z.enum(['trusted', 'retired', 'expired', 'revoked']),
-    origin: z.enum(['operator', 'first-use']),
+    origin: trustOrigin,
     addedBy: z.string(),
     reason: z.string().nullable().describe('Why it was revoked.'),
     addedAt: isoTimeText,
@@ -44,7 +44,7 @@ const offered = {
 
 const facts = { noun: 'trust', scope: 'skills', action: 'administer', opens: 'gateway' } as const;
 
-export const trustOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   operation({
     name: 'listTrustedKeys',
     noun: 'trust',
@@ -147,7 +147,7 @@ export function keyState({ revokedAtMs, expiresAtMs, retiredAtMs }: TrustedKey, 
   return retiredAtMs === null ? 'trusted' : 'retired';
 }
 
-export function trustedKeyDocument(key: TrustedKey, nowMs: number) {
+function trustedKeyDocument(key: TrustedKey, nowMs: number) {
   const timeOf = (ms: number | null) => (ms === null ? null : isoTime(ms));
   const { publisher: name, keyId: id, origin, addedBy, reason } = key;
   return {

@@ -1,9 +1,15 @@
 import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
-import { approveUpstream, listUpstreams, showUpstream, type UpstreamView } from '../invoke/upstreams.ts';
+import {
+  approveUpstream,
+  listUpstreams,
+  refreshUpstream,
+  showUpstream,
+  type UpstreamView,
+} from '../invoke/upstreams.ts';
 import { upstreamToolId } from '../registry/upstream-tool.ts';
 import type { Definition } from '../upstreams/definition.ts';
-import { requireHome, requireHomeReader } from './access.ts';
+import { requireAdministrativeReader, requireHome, requireHomeReader } from './access.ts';
 import { type Operation, operation } from './operation.ts';
 import { anyJson, isoTimeText, risk, sha256 } from './schema-parts.ts';
 
@@ -75,7 +81,15 @@ const upstream = z
   })
   .meta({ id: 'Upstream' });
 
-export const upstreamOperations: readonly Operation[] = [
+const refreshed = z.object({
+  name: z.string(),
+  state: z
+    .enum(['pinned', 'accepted', 'quarantined', 'unreadable'])
+    .describe('Pinned: it was met for the first time, and what it offers was accepted.'),
+  reason: z.string().nullable().describe('Why it is held, or cannot be read.'),
+});
+
+export const operations: readonly Operation[] = [
   operation({
     name: 'listUpstreams',
     noun: 'upstreams',
@@ -107,6 +121,28 @@ export const upstreamOperations: readonly Operation[] = [
     },
   }),
   operation({
+    name: 'refreshUpstream',
+    noun: 'upstreams',
+    sentence: 'Connects to a server anew, and compares what it offers with what was accepted.',
+    scope: 'admin',
+    action: 'administer',
+    opens: 'gateway',
+    http: { method: 'POST', path: '/v1/upstreams/{name}/refresh' },
+    input: z.strictObject({ name }),
+    output: {
+      schema: refreshed,
+      sentence: 'What became of it; a server that offers something else is held.',
+    },
+    handle: async (context, input) => {
+      requireHome(context);
+      requireAdministrativeReader(context);
+      const { principal, tenant } = context.caller;
+      const status = await refreshUpstream(context.gateway, input.name, { principal, tenant });
+      const reason = 'reason' in status ? status.reason : null;
+      return { name: input.name, state: status.kind, reason };
+    },
+  }),
+  operation({
     name: 'approveUpstream',
     noun: 'upstreams',
     sentence: 'Accepts what a server offers, as it was shown.',
@@ -129,7 +165,7 @@ export const upstreamOperations: readonly Operation[] = [
 ];
 
 /** A server in a list. */
-export function upstreamSummary({ name: id, rule, state, pin, reason, findings }: UpstreamView) {
+function upstreamSummary({ name: id, rule, state, pin, reason, findings }: UpstreamView) {
   return {
     name: id,
     state,
@@ -147,7 +183,7 @@ export function upstreamSummary({ name: id, rule, state, pin, reason, findings }
 }
 
 /** A server with everything that was accepted, everything that it offers instead, and what differs. */
-export function upstreamDocument(view: UpstreamView) {
+function upstreamDocument(view: UpstreamView) {
   const { rule, pin, difference, findings } = view;
   const definitionOf = (offered: Definition) => ({
     ...offered,

@@ -1,5 +1,7 @@
 /** Longer texts are not compared line by line; the table of the comparison would have the product of both as its size. */
 const MOST_COMPARED_LINES = 2000;
+/** Above this, what differs is shown as replaced: comparing every line with every other would take too long. */
+const MOST_PAIRS = MOST_COMPARED_LINES ** 2;
 const MOST_SHOWN_CHARS = 400;
 const CONTEXT_LINES = 2;
 
@@ -20,7 +22,8 @@ function replaced(old: readonly string[], fresh: readonly string[]): readonly st
   return [head, ...fresh.map((text) => written({ sign: '+', text }))];
 }
 
-function stepsOf(old: readonly string[], fresh: readonly string[]): readonly Step[] {
+/** One text made of another, line by line. */
+export function stepsOf(old: readonly string[], fresh: readonly string[]): readonly Step[] {
   const least = Math.min(old.length, fresh.length);
   let start = 0;
   while (start < least && old[start] === fresh[start]) start += 1;
@@ -36,6 +39,8 @@ function stepsOf(old: readonly string[], fresh: readonly string[]): readonly Ste
 
 /** The longest common part, by the table of the lengths that are left; then one walk through the table. */
 function middle(old: readonly string[], fresh: readonly string[]): readonly Step[] {
+  const stepsWith = (sign: '-' | '+', lines: readonly string[]) => lines.map((text) => ({ sign, text }));
+  if (old.length * fresh.length > MOST_PAIRS) return [...stepsWith('-', old), ...stepsWith('+', fresh)];
   const width = fresh.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);
   const at = (i: number, j: number) => lengths[i * width + j] ?? 0;

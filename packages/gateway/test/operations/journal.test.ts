@@ -111,6 +111,23 @@ describe('GET /v1/journal/{seq}', () => {
     expect((await verifyProof(forged, await ringOf(gateway))).ok).toBe(false);
   });
 
+  it('shows all records of a call and proves its ending, and none of another tenant', async () => {
+    const gateway = await openTestGateway();
+    const { callId } = await sleep(gateway);
+    const get = (as: Caller) => ask(gateway, 'getRecord', { as, params: { seq: callId } });
+    const { records } = (await get(OPERATOR)).body;
+    expect(records.map(({ kind, call }: { kind: string; call: string }) => [kind, call])).toEqual([
+      ['intent', callId],
+      ['ended', callId],
+    ]);
+    expect((await get(ELSEWHERE)).body.code).toBe('journal/unknown-record');
+    const proof = await bytesOf(
+      await reply(gateway, 'proveRecord', { as: OPERATOR, params: { seq: callId } }),
+    );
+    const { ok, record } = await verifyProof(proof, await ringOf(gateway));
+    expect([ok, record?.kind]).toEqual([true, 'ended']);
+  });
+
   it('finds no record that is not there', async () => {
     const gateway = await openTestGateway();
     for (const seq of ['999', '9999999999999999']) {

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Caller } from '../../src/core/caller.ts';
 import { bodyOf, GRACE, openTestGateway, recordsOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, callerOf } from './ask.ts';
 
@@ -202,5 +203,44 @@ describe('POST /v1/policies/explain', () => {
       body: { tool: 'no.such' },
     });
     expect(body.code).toBe('registry/unknown-tool');
+  });
+});
+
+describe('POST /v1/policies/test', () => {
+  const CASES = `[[case]]
+name = "an agent echoes"
+principal = "agent:ada"
+tool = "palisade.echo"
+input = { message = "hello" }
+expected = "allow"
+
+[[case]]
+name = "an agent may not administer"
+principal = "agent:ada"
+action = "administer"
+expected = "allow"
+`;
+
+  it('tells how each case ends under the policies that decide, and makes no call', async () => {
+    const gateway = await openTestGateway();
+    const { status, body } = await ask(gateway, 'testPolicies', { as: GRACE_CALLS, body: { cases: CASES } });
+    expect([status, body.passed, body.failed]).toEqual([200, 1, 1]);
+    expect(body.cases).toMatchObject([
+      { name: 'an agent echoes', line: 1, passed: true, actual: 'allow', message: '' },
+      { name: 'an agent may not administer', passed: false, expected: 'allow' },
+    ]);
+    expect(recordsOf(gateway).map(({ call }) => call)).toEqual(recordsOf(gateway).map(() => null));
+  });
+
+  it('refuses a file without a case, and a caller who may not change policies', async () => {
+    const gateway = await openTestGateway();
+    const test = (as: Caller, cases: string) =>
+      ask(gateway, 'testPolicies', { as, body: { cases, file: 'a.toml' } });
+    expect((await test(GRACE_CALLS, '')).body).toMatchObject({
+      code: 'door/wrong-usage',
+      detail: expect.stringContaining('"a.toml"'),
+    });
+    expect((await test(callerOf(GRACE, ['read']), CASES)).body.code).toBe('door/insufficient-scope');
+    expect((await test(callerOf(GRACE, undefined, 'acme'), CASES)).body.code).toBe('policy/denied');
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../src/core/caller.ts';
 import { verifyToken } from '../../src/identity/tokens.ts';
+import { localOwner } from '../../src/operations/access.ts';
 import { recordsOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, callerOf, type Document } from './ask.ts';
 import { ada, grace, mary, openHouse, otherGrace } from './house.ts';
@@ -36,6 +37,20 @@ describe('POST /v1/tokens', () => {
     const { body } = await tokens(gateway).create(grace, { principal: 'service:ci' });
     expect(body).toMatchObject({ scopes: ['call'], label: '', approver: null });
     expect(Date.parse(body.expiresAt) - gateway.clock.nowMs()).toBe(30 * 86_400_000);
+  });
+
+  test('is listed by tenant for the owner alone', async () => {
+    const { gateway } = await openHouse();
+    const { create, list } = tokens(gateway);
+    const theirs = (await create(otherGrace, { principal: 'agent:x' })).body.id;
+    const ours = (await create(grace, { principal: 'agent:x' })).body.id;
+    const owner = localOwner(grace.principal, 'default');
+    const idsOf = async (as: Caller, query: Record<string, string>) =>
+      (await list(as, query)).body.tokens.map(({ id }: Document) => id);
+    expect((await idsOf(owner, {})).sort()).toEqual([theirs, ours].sort());
+    expect(await idsOf(owner, { tenant: 'acme' })).toEqual([theirs]);
+    expect(await idsOf(grace, { tenant: 'default' })).toEqual([ours]);
+    expect(await idsOf(grace, { tenant: 'acme' })).toEqual([]);
   });
 
   test('stays in the tenant of who asks', async () => {

@@ -49,6 +49,20 @@ describe('/v1/upstreams', () => {
     expect(JSON.stringify([listed, shown])).not.toContain('very-secret-value');
   });
 
+  it('is refreshed by administrators of the gateway alone, and tells of a server that does not start', async () => {
+    const gateway = await open();
+    const codes = [
+      [OPERATOR, 'tier/upstream-failed'],
+      [callerOf(GRACE, ['read']), 'door/insufficient-scope'],
+      [callerOf({ kind: 'agent', name: 'ada' }), 'policy/denied'],
+      [callerOf(GRACE, undefined, 'acme'), 'policy/denied'],
+    ] as const;
+    for (const [as, code] of codes)
+      expect((await act(gateway, 'refreshUpstream', { as })).body.code).toBe(code);
+    const unknown = await act(gateway, 'refreshUpstream', { params: { name: 'other' } });
+    expect(unknown.body.code).toBe('upstream/unknown');
+  });
+
   it('accepts exactly what was shown, and records who did', async () => {
     const gateway = await open();
     const other = await act(gateway, 'approveUpstream', { body: { digest: ACCEPTED.digest } });

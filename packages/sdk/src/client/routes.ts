@@ -13,6 +13,7 @@ const REPEATS: Readonly<Partial<Record<OperationName, Repeat>>> = {
   cancelCall: 'safe',
   checkPolicies: 'safe',
   explainCall: 'safe',
+  testPolicies: 'safe',
 };
 
 /** They answer only when test cases of a skill have run, which takes longer than most requests may. */

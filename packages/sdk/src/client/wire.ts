@@ -99,6 +99,7 @@ export type Explanation = Schemas['Explanation'];
 export type ReplacePoliciesRequest = Bodies['replacePolicies'];
 export type CheckPoliciesRequest = Bodies['checkPolicies'];
 export type ExplainRequest = Bodies['explainCall'];
+export type TestPoliciesRequest = Bodies['testPolicies'];
 
 /** All that is shown of a secret; its value never is. */
 export type SecretRow = Schemas['Secret'];

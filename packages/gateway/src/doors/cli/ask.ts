@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
-import { textOf } from './input.ts';
+import { textOf, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
 /** Whether standard input is a terminal. */
@@ -58,10 +58,9 @@ export async function confirm(invocation: Invocation, asked: Question): Promise<
   if (invocation.flags.yes === true || !canAsk(invocation)) return requireFlags(invocation, asked);
   const given = await askLine(invocation, asked.question);
   if (given.trim() === asked.answer) return;
-  throw new CodedError(
-    'door/wrong-usage',
+  throw wrongUsage(
     `Cannot ${asked.act}: you typed "${given.trim()}", expected "${asked.answer}"`,
-    { remedy: 'Nothing was changed. Run the command again to be asked again.' },
+    'Nothing was changed. Run the command again to be asked again.',
   );
 }
 
@@ -77,25 +76,18 @@ function requireFlags(invocation: Invocation, { act, needs }: Question): void {
   if (missing.length === 0) return;
   const spelled = missing.map((name) => (name === 'reason' ? '--reason TEXT' : `--${name}`)).join(' and ');
   const why = invocation.flags.yes === true ? 'it is not confirmed' : 'standard input is not a terminal';
-  throw new CodedError('door/wrong-usage', `Cannot ${act}: ${why}, expected ${spelled}`, {
-    remedy: `Run it in a terminal to confirm it there, or add ${spelled}.`,
-  });
+  const remedy = `Run it in a terminal to confirm it there, or add ${spelled}.`;
+  throw wrongUsage(`Cannot ${act}: ${why}, expected ${spelled}`, remedy);
 }
 
 async function askLine({ edge, signal }: Invocation, question: string): Promise<string> {
   const lines = createInterface({ input: edge.stdin as Readable, terminal: false, signal });
   edge.stderr.write(`${inert(question)}: `);
   try {
-    return await new Promise<string>((resolve, reject) => {
-      const leave = () => {
-        edge.stderr.write('\n');
-        reject(new CodedError('tier/cancelled', 'Cannot read the answer: cancelled'));
-      };
-      lines.once('line', resolve);
-      lines.once('close', leave);
-    });
+    for await (const line of lines) return line;
   } finally {
-    lines.removeAllListeners();
     lines.close();
   }
+  edge.stderr.write('\n');
+  throw new CodedError('tier/cancelled', 'Cannot read the answer: cancelled');
 }

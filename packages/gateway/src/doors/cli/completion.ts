@@ -1,5 +1,5 @@
 import { wrongUsage } from './input.ts';
-import type { Flag, Invocation } from './verb.ts';
+import type { Flag, Invocation, Verb } from './verb.ts';
 import { COMMON_FLAGS, VERBS } from './verbs.table.ts';
 
 /** The completion script of a shell, made from the table of verbs; null for an unknown shell. */
@@ -10,7 +10,7 @@ export function completionScript(shell: string): string | null {
 }
 
 function bashScript(): string {
-  const cases = VERBS.map(({ words, flags }) => `    "${words}") words="${flagNames(flags)}" ;;`);
+  const caseOf = ({ words, flags }: Verb) => `    "${words}") words="${flagNames(flags)}" ;;`;
   const groups = [...groupedWords()].map(
     ([first, seconds]) => `    "${first}") words="${seconds.join(' ')} $common" ;;`,
   );
@@ -26,11 +26,11 @@ _palisade() {
   [ "$COMP_CWORD" -gt 2 ] && case "\${COMP_WORDS[2]}" in -*) ;; *) second=" \${COMP_WORDS[2]}" ;; esac
   case "$first$second" in
     "") words="${firstWords().join(' ')} --help --version" ;;
-${cases.join('\n')}
+${VERBS.map(caseOf).join('\n')}
     *) case "$first" in
 ${groups.join('\n')}
 ${VERBS.filter(({ words }) => !words.includes(' '))
-  .map(({ words, flags }) => `    "${words}") words="${flagNames(flags)}" ;;`)
+  .map(caseOf)
   .join('\n')}
     esac ;;
   esac
@@ -81,10 +81,8 @@ function groupedWords(): Map<string, string[]> {
 }
 
 function sentenceOf(first: string): string {
-  const inGroup = groupedWords().get(first);
-  return inGroup === undefined
-    ? (VERBS.find(({ words }) => words === first)?.sentence ?? '')
-    : inGroup.join(', ');
+  const inGroup = groupedWords().get(first)?.join(', ');
+  return inGroup ?? VERBS.find(({ words }) => words === first)?.sentence ?? '';
 }
 
 function flagNames(flags: readonly { readonly name: string }[]): string {
@@ -95,11 +93,10 @@ function quoted(text: string): string {
   return text.replaceAll("'", "\\'");
 }
 
-export async function completion({ args, print }: Invocation): Promise<number> {
-  const script = completionScript(args[0] ?? '');
-  if (script === null)
-    throw wrongUsage(`Cannot print the script for "${args[0]}": expected bash, zsh or fish`);
-  if (print.json) print.document({ shell: args[0], script });
+export async function completion({ args: [shell = ''], print }: Invocation): Promise<number> {
+  const script = completionScript(shell);
+  if (script === null) throw wrongUsage(`Cannot print the script for "${shell}": expected bash, zsh or fish`);
+  if (print.json) print.document({ shell, script });
   else await print.exact(script);
   return 0;
 }

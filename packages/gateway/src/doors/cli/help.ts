@@ -2,6 +2,8 @@ import type { Printer } from './printer.ts';
 import type { Flag, Verb } from './verb.ts';
 import { COMMON_FLAGS, FIRST_COMMANDS, VERB_GROUPS, VERBS } from './verbs.table.ts';
 
+type Row = readonly [name: string, sentence: string];
+
 /** The help of everything, or of the commands of one noun. */
 export function printOverview(print: Printer, words: readonly string[]): void {
   const [noun] = words;
@@ -17,16 +19,9 @@ function printEverything(print: Printer): void {
   );
   print.line();
   print.line('Usage: palisade COMMAND [ARGUMENTS] [FLAGS]');
-  print.line();
-  print.styled('bold', 'Start here:');
-  printColumns(print, FIRST_COMMANDS);
-  for (const { title, verbs } of VERB_GROUPS) {
-    print.line();
-    print.styled('bold', `${title}:`);
-    printColumns(print, rowsOf(verbs));
-  }
-  print.line();
-  printFlags(print, 'Flags of every command:', COMMON_FLAGS);
+  printSection(print, 'Start here:', columns(FIRST_COMMANDS));
+  for (const { title, verbs } of VERB_GROUPS) printSection(print, `${title}:`, columns(rowsOf(verbs)));
+  printCommonFlags(print);
   print.line();
   print.line(
     'Run `palisade COMMAND --help` for flags and examples. New here? Run `palisade init` or `palisade demo`.',
@@ -35,53 +30,54 @@ function printEverything(print: Printer): void {
 
 function printNoun(print: Printer, noun: string, verbs: readonly Verb[]): void {
   print.line(`Usage: palisade ${noun} COMMAND [ARGUMENTS] [FLAGS]`);
-  print.line();
-  printColumns(print, rowsOf(verbs));
-  print.line();
-  print.styled('bold', 'Examples:');
-  for (const { examples } of verbs) print.line(`  ${examples[0] ?? ''}`);
-  print.line();
-  printFlags(print, 'Flags of every command:', COMMON_FLAGS);
+  printSection(print, null, columns(rowsOf(verbs)));
+  const examples = verbs.map((verb) => verb.examples[0] ?? '');
+  printSection(print, 'Examples:', examples);
+  printCommonFlags(print);
   print.line();
   print.line(`Run \`palisade ${noun} COMMAND --help\` for its flags.`);
 }
 
 /** The help of one command. */
 export function printHelp(print: Printer, verb: Verb): void {
+  const { sentence, flags, examples } = verb;
   if (print.json) print.document(describe(verb));
-  print.line(verb.sentence);
+  print.line(sentence);
   print.line();
-  print.line(`Usage: palisade ${usageOf(verb, verb.flags.length > 0)}`);
-  print.line();
-  if (verb.flags.length > 0) {
-    printFlags(print, 'Flags:', verb.flags);
-    print.line();
-  }
-  printFlags(print, 'Flags of every command:', COMMON_FLAGS);
-  print.line();
-  print.styled('bold', verb.examples.length > 1 ? 'Examples:' : 'Example:');
-  for (const example of verb.examples) print.line(`  ${example}`);
+  print.line(`Usage: palisade ${usageOf(verb, flags.length > 0)}`);
+  if (flags.length > 0) printSection(print, 'Flags:', columns(flagRows(flags)));
+  printCommonFlags(print);
+  printSection(print, examples.length > 1 ? 'Examples:' : 'Example:', examples);
 }
 
-function printFlags(print: Printer, title: string, flags: readonly Flag[]): void {
-  print.styled('bold', title);
-  printColumns(
-    print,
-    flags.map(({ name, value, sentence }) => [`--${name}${value === null ? '' : ` ${value}`}`, sentence]),
-  );
+function printCommonFlags(print: Printer): void {
+  printSection(print, 'Flags of every command:', columns(flagRows(COMMON_FLAGS)));
 }
 
-function rowsOf(verbs: readonly Verb[]): readonly (readonly [string, string])[] {
+function printSection(print: Printer, title: string | null, lines: readonly string[]): void {
+  print.line();
+  if (title !== null) print.styled('bold', title);
+  for (const line of lines) print.line(`  ${line}`);
+}
+
+function rowsOf(verbs: readonly Verb[]): readonly Row[] {
   return verbs.map((verb) => [usageOf(verb), verb.sentence]);
 }
 
-function printColumns(print: Printer, rows: readonly (readonly [string, string])[]): void {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  for (const [name, sentence] of rows) print.line(`  ${name.padEnd(width)}  ${sentence}`);
+function flagRows(flags: readonly Flag[]): readonly Row[] {
+  return flags.map(({ name, value, sentence }) => [
+    value === null ? `--${name}` : `--${name} ${value}`,
+    sentence,
+  ]);
 }
 
-function describe({ words, args, rest, flags, sentence, examples }: Verb) {
-  return { words, args, ...(rest === undefined ? {} : { rest }), flags, sentence, examples };
+function columns(rows: readonly Row[]): readonly string[] {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, sentence]) => `${name.padEnd(width)}  ${sentence}`);
+}
+
+function describe({ load: _, ...described }: Verb) {
+  return described;
 }
 
 /** How a command is written, without `palisade`. */

@@ -45,8 +45,23 @@ async function readStandardInput({ edge, signal }: Invocation, bound = INPUT_BOU
   }
 }
 
-/** Opens a file that was named on the command line; never waits for a writer. The caller closes it. */
-export async function openNamed(path: string): Promise<FileHandle> {
+/** Opens a file that was named on the command line for as long as `act` takes; what cannot be read is wrong usage. */
+export async function withNamed<T>(path: string, act: (file: FileHandle) => Promise<T>): Promise<T> {
+  try {
+    const file = await openNamed(path);
+    try {
+      return await act(file);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof CodedError) throw error;
+    throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
+  }
+}
+
+/** Never waits for a writer. */
+async function openNamed(path: string): Promise<FileHandle> {
   if (path === STANDARD_INPUT) return open(path, 'r');
   // Boundary: a FIFO without a writer would block the command forever, and a device may never end.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -58,36 +73,21 @@ export async function openNamed(path: string): Promise<FileHandle> {
 }
 
 /** The bytes of a file that a flag names. */
-export async function readFileFlag(path: string, bound = INPUT_BOUND): Promise<Uint8Array> {
-  try {
-    const file = await openNamed(path);
-    try {
-      // Boundary: one byte past the bound is enough to know that there is more.
-      const chunks = file.createReadStream({ autoClose: false, end: bound.maxBytes });
-      return await readAll(chunks, `"${path}"`, bound);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (error instanceof CodedError) throw error;
-    throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
-  }
+export function readFileFlag(path: string, bound = INPUT_BOUND): Promise<Uint8Array> {
+  return withNamed(path, (file) => {
+    // Boundary: one byte past the bound is enough to know that there is more.
+    const chunks = file.createReadStream({ autoClose: false, end: bound.maxBytes });
+    return readAll(chunks, `"${path}"`, bound);
+  });
 }
 
 /** The first bytes of a file, enough to tell what it is; the file is read again, so a pipe will not do. */
-export async function readStart(path: string): Promise<string> {
-  try {
-    const file = await openNamed(path);
-    try {
-      if (!(await file.stat()).isFile()) throw new TypeError('it is not a regular file');
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
-      return buffer.subarray(0, bytesRead).toString('utf8');
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
-  }
+export function readStart(path: string): Promise<string> {
+  return withNamed(path, async (file) => {
+    if (!(await file.stat()).isFile()) throw new TypeError('it is not a regular file');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
+    return buffer.subarray(0, bytesRead).toString('utf8');
+  });
 }
 
 /** The principal of --as, else the user who runs the command. */
@@ -130,6 +130,23 @@ export function listOf({ flags }: Invocation, name: string): readonly string[] {
   return Array.isArray(values) ? values : [];
 }
 
+/** The values of a flag that repeats, each with a name; none is named twice. */
+export function pairsOf(
+  invocation: Invocation,
+  flag: string,
+  form: string,
+): Readonly<Record<string, string>> {
+  const pairs = new Map<string, string>();
+  for (const word of listOf(invocation, flag)) {
+    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+    if (name === undefined) throw wrongUsage(`Cannot use --${flag} "${word}": expected ${form}`);
+    if (pairs.has(name)) throw wrongUsage(`Cannot use --${flag} "${word}": "${name}" is given twice`);
+    pairs.set(name, value);
+  }
+  // Boundary: entries, never assignments: a name such as __proto__ is a name like any other.
+  return Object.fromEntries(pairs);
+}
+
 /** The value of a flag that has a few, or undefined when it is absent. */
 export function choiceOf<const Choice extends string>(
   invocation: Invocation,
@@ -144,8 +161,8 @@ export function choiceOf<const Choice extends string>(
   throw wrongUsage(`Cannot use --${name} "${raw}": expected one of ${choices.join(', ')}${hint}`);
 }
 
-export function wrongUsage(message: string): CodedError {
-  return new CodedError('door/wrong-usage', message);
+export function wrongUsage(message: string, remedy?: string): CodedError {
+  return new CodedError('door/wrong-usage', message, remedy === undefined ? {} : { remedy });
 }
 
 async function readAll(

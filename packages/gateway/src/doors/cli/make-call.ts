@@ -15,7 +15,7 @@ import { type DaemonFacts, readDaemon } from '../../store/daemon-seat.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 import { textOf } from './input.ts';
 import { withGateway } from './opened.ts';
-import type { OutFile } from './out-file.ts';
+import { type OutFile, openOut } from './out-file.ts';
 import type { Printer } from './printer.ts';
 import type { Edge, Invocation } from './verb.ts';
 
@@ -39,7 +39,7 @@ export function callOf({ clock, random }: Edge, asked: CallRequest): ToolCall {
 export type Wanted = Pick<ToolCall, 'principal' | 'tool' | 'rawInput' | 'timeoutMs'>;
 
 /** The exit status of a call that succeeded while its receipt could not be written. */
-export const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
+const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
 
 /** Makes one call through the daemon; where none serves, opens the gateway for it and closes it again. */
 export async function callOnce(
@@ -65,12 +65,24 @@ async function callEmbedded(
   });
 }
 
-/** Writes the receipt to its file. False where that failed; the receipt is in the journal all the same. */
-export function keepReceipt(
-  print: Printer,
-  file: OutFile | null,
-  { callId, receipt }: Pick<Ended, 'callId' | 'receipt'>,
-): boolean {
+/** Makes and prints a call by `act`, and writes its receipt to --receipt; gives the exit status. */
+export async function withReceipt(
+  invocation: Invocation,
+  act: () => Promise<{ readonly ended: Ended; readonly status: number }>,
+): Promise<number> {
+  const path = textOf(invocation, 'receipt');
+  // A file that cannot be written is found before the call runs, not after.
+  const file = path === undefined ? null : openOut(path);
+  try {
+    const { ended, status } = await act();
+    return keepReceipt(invocation.print, file, ended) ? status : status || NOT_KEPT;
+  } finally {
+    file?.close();
+  }
+}
+
+/** False where the receipt could not be written; it is in the journal all the same. */
+function keepReceipt(print: Printer, file: OutFile | null, { callId, receipt }: Ended): boolean {
   if (file === null || receipt === null) return true;
   try {
     file.write(receipt);
@@ -83,7 +95,6 @@ export function keepReceipt(
   }
 }
 
-/** Warns that the active policies are no longer those in the files. */
 function warnOfPolicyProblems(print: Printer): void {
   print.note(
     'The policy files have problems; an earlier policy set decides.',
@@ -101,7 +112,7 @@ function warnOfPolicyProblems(print: Printer): void {
 /** The tool that works in the directory that palisade was started in, unless the call names another. */
 const WORKS_HERE = 'palisade.process.run';
 
-const INPUT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 1_000 };
+export const INPUT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 1_000 };
 
 /** How the call ended; null where no daemon took it, and nothing of it has begun. */
 async function callThroughDaemon(
@@ -191,14 +202,8 @@ function outputOf({ stream, base64 }: Output): ['stdout' | 'stderr', Uint8Array]
 function lost(callId: string, cause: unknown): CodedError {
   const named = callId === '' ? 'the call' : `the call ${callId}`;
   const message = `Cannot tell how ${named} ended: the connection to the daemon was lost`;
-  const remedy =
-    callId === ''
-      ? undefined
-      : `Check \`palisade receipt ${callId}\` and the effects of the call before you repeat it.`;
-  return new CodedError('tier/unknown-ending', message, {
-    cause,
-    ...(remedy === undefined ? {} : { remedy }),
-  });
+  const remedy = `Check \`palisade receipt ${callId}\` and the effects of the call before you repeat it.`;
+  return new CodedError('tier/unknown-ending', message, callId === '' ? { cause } : { cause, remedy });
 }
 
 function endedOf(document: CallDocument): Ended {
@@ -213,17 +218,8 @@ function endedOf(document: CallDocument): Ended {
 }
 
 function outcomeOf({ status, code, message, remedy, output, usage }: CallDocument): Outcome {
-  const given = remedy ?? undefined;
-  switch (status) {
-    case 'ok':
-      return { status, code: 'ok', output, usage };
-    case 'failed':
-      return fail(code as FailedCode, message, {
-        output,
-        usage,
-        ...(given === undefined ? {} : { remedy: given }),
-      });
-    case 'refused':
-      return refuse(code as RefusedCode, message, given);
-  }
+  if (status === 'ok') return { status, code: 'ok', output, usage };
+  if (status === 'refused') return refuse(code as RefusedCode, message, remedy ?? undefined);
+  const more = remedy === null ? { output, usage } : { output, usage, remedy };
+  return fail(code as FailedCode, message, more);
 }

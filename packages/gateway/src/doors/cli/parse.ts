@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
-import { CodedError } from '../../core/coded-error.ts';
+import type { CodedError } from '../../core/coded-error.ts';
 import { quote } from '../../core/hostile-text.ts';
 import { nearest } from '../../core/suggest.ts';
+import { wrongUsage } from './input.ts';
 import type { Flag, FlagValues, Verb } from './verb.ts';
 import { COMMON_FLAGS, VERBS } from './verbs.table.ts';
 
@@ -100,67 +101,46 @@ function badFlag(error: Error & { code?: string }, flags: readonly Flag[], verb:
   const help = `Run \`palisade ${verb === null ? '' : `${verb.words} `}--help\`.`;
   const [why = ''] = error.message.split(/\.\s/);
   const [, unknown] = error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? (/'--([^']*)'/.exec(why) ?? []) : [];
-  const meant =
-    unknown === undefined
-      ? null
-      : nearest(
-          unknown,
-          flags.map(({ name }) => name),
-        );
+  const names = flags.map(({ name }) => name);
+  const meant = unknown === undefined ? null : nearest(unknown, names);
   const hint = meant === null ? '' : `; did you mean --${meant}?`;
-  return new CodedError('door/wrong-usage', `Cannot read the command line: ${why}${hint}`, { remedy: help });
+  return wrongUsage(`Cannot read the command line: ${why}${hint}`, help);
 }
 
 function checkCount(verb: Verb, given: readonly string[], rest: readonly string[]): void {
   const { words, args: wanted } = verb;
-  if (verb.rest !== undefined && rest.length === 0) throw restMissing(words, verb.rest);
+  if (verb.rest !== undefined && rest.length === 0)
+    throw wrongUsage(
+      `Cannot run "palisade ${words}": expected ${verb.rest} after --`,
+      `Write \`palisade ${words} [FLAGS] -- ${verb.rest}\`.`,
+    );
   const least = wanted.filter((arg) => !arg.startsWith('[')).length;
   if (given.length >= least && given.length <= wanted.length) return;
   const expected = wanted.length === 0 ? 'no argument' : wanted.join(' ');
   const found = given.length === 0 ? 'none' : String(given.length);
-  throw new CodedError(
-    'door/wrong-usage',
-    `Cannot run "palisade ${words}": got ${found}, expected ${expected}`,
-    {
-      remedy: `Run \`palisade ${words} --help\`.`,
-    },
-  );
-}
-
-function restMissing(words: string, rest: string): CodedError {
-  return new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": expected ${rest} after --`, {
-    remedy: `Write \`palisade ${words} [FLAGS] -- ${rest}\`.`,
-  });
+  const message = `Cannot run "palisade ${words}": got ${found}, expected ${expected}`;
+  throw wrongUsage(message, `Run \`palisade ${words} --help\`.`);
 }
 
 function misplacedFlags(words: readonly string[]): CodedError {
   const named = words.slice(0, 2).join(' ');
-  const message = `Cannot run "palisade ${named}": a flag comes before the command, expected it after`;
-  return new CodedError('door/wrong-usage', message, {
-    remedy: `Write the command first: \`palisade ${findVerb(words)?.words ?? 'COMMAND'} [FLAGS]\`.`,
-  });
+  return wrongUsage(
+    `Cannot run "palisade ${named}": a flag comes before the command, expected it after`,
+    `Write the command first: \`palisade ${findVerb(words)?.words ?? 'COMMAND'} [FLAGS]\`.`,
+  );
 }
 
 /** Names the command that was probably meant: one of the noun, else the nearest of all. */
 function unknownVerb(words: readonly string[]): CodedError {
   const named = words.slice(0, 2).join(' ');
-  const group = verbsOf(words[0] ?? '').map((verb) => verb.words);
+  const [noun = ''] = words;
+  const group = verbsOf(noun).map((verb) => verb.words);
+  const remedy = `List the commands with \`palisade ${group.length > 0 ? `${noun} ` : ''}--help\`.`;
   if (group.length > 0 && words.length === 1)
-    return unknown(`Cannot run "palisade ${named}": expected one of ${group.join(', ')}`, words[0] ?? '');
-  const nouns = [...new Set(VERBS.map((verb) => verb.words.split(' ')[0] ?? ''))];
-  const meant =
-    group.length > 0
-      ? nearest(named, group)
-      : (nearest(
-          named,
-          VERBS.map((verb) => verb.words),
-        ) ?? nearest(words[0] ?? '', nouns));
+    return wrongUsage(`Cannot run "palisade ${named}": expected one of ${group.join(', ')}`, remedy);
+  const all = VERBS.map((verb) => verb.words);
+  const nouns = [...new Set(all.map((each) => each.split(' ')[0] ?? ''))];
+  const meant = group.length > 0 ? nearest(named, group) : (nearest(named, all) ?? nearest(noun, nouns));
   const hint = meant === null ? '' : `; did you mean \`palisade ${meant}\`?`;
-  const message = `Cannot run ${quote(`palisade ${named}`)}: no such command${hint}`;
-  return unknown(message, group.length > 0 ? (words[0] ?? '') : null);
-}
-
-function unknown(message: string, group: string | null): CodedError {
-  const help = group === null ? 'palisade --help' : `palisade ${group} --help`;
-  return new CodedError('door/wrong-usage', message, { remedy: `List the commands with \`${help}\`.` });
+  return wrongUsage(`Cannot run ${quote(`palisade ${named}`)}: no such command${hint}`, remedy);
 }

@@ -1,4 +1,4 @@
-import type { Explained } from '../../operations/explain-call.ts';
+import type { ResultOf } from '../../operations/operate.ts';
 import type { Printer } from './printer.ts';
 
 const VERDICTS = {
@@ -15,9 +15,11 @@ const REQUEST_STATES = {
   expired: 'has expired: the call would ask again',
 } as const;
 
+type Explained = Omit<ResultOf<'explainCall'>, 'principal' | 'tool'>;
+
 /** Prints the verdict and, policy by policy, what it comes from. */
-export function printExplanation(print: Printer, title: string, { explanation, approval }: Explained): void {
-  const { verdict, decidedBy, errors, policies, differences, setDigest } = explanation;
+export function printExplanation(print: Printer, title: string, explained: Explained): void {
+  const { verdict, decidedBy, errors, policies, differences, setDigest, approval } = explained;
   print.styled(
     verdict === 'allow' ? 'green' : verdict === 'ask' ? 'yellow' : 'red',
     VERDICTS[verdict],

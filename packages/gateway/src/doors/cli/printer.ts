@@ -70,8 +70,12 @@ export class Printer {
     if (!this.#out.write(text)) await once(this.#out, 'drain');
   }
 
-  /** Columns as wide as they need to be. */
-  table(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+  /** Columns as wide as they need to be; without a row, the sentence that says so, where one is given. */
+  table(headings: readonly string[], rows: readonly (readonly string[])[], none?: string): void {
+    if (rows.length === 0 && none !== undefined) {
+      this.line(none);
+      return;
+    }
     const cells = rows.map((row) => row.map(inert));
     const widths = headings.map((heading, i) =>
       Math.max(heading.length, ...cells.map((row) => (row[i] ?? '').length)),
@@ -83,6 +87,16 @@ export class Printer {
         .trimEnd();
     this.#show(this.style('dim', format(headings)));
     for (const row of cells) this.#show(format(row));
+  }
+
+  /** Names, and what there is to say of each. */
+  facts(rows: readonly (readonly [name: string, text: string])[], width = 11): void {
+    for (const [name, text] of rows) this.styled('dim', name.padEnd(width), text);
+  }
+
+  /** To standard error: the command for the next page, where there is one. */
+  more(command: string, cursor: string | null): void {
+    if (cursor !== null) this.note(`More: ${command} ${cursor}`);
   }
 
   style(style: Style, text: string): string {

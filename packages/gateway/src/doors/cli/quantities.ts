@@ -1,5 +1,6 @@
+import { LIMIT_CEILINGS, type Limits } from '../../core/limits.ts';
 import type { LIMIT_NAMES } from '../../runner/input.ts';
-import { textOf, wrongUsage } from './input.ts';
+import { numberOf, textOf, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
 /** The units in which a quantity may be written, with their factors, and how messages describe them. */
@@ -35,23 +36,40 @@ export function readLimits(raw: readonly string[]): Partial<Record<LimitKey, num
   const limits: Partial<Record<LimitKey, number>> = {};
   for (const word of raw) {
     const [, key = '', amount = ''] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
-    if (!isLimitKey(key)) throw badLimit(word, `expected KEY=VALUE with one of ${choices()}`);
-    if (limits[key] !== undefined) throw badLimit(word, `${key} is given twice`);
-    const { like } = MEASURES[key];
-    limits[key] = amountOf(amount, MEASURES[key]) ?? refuse(word, `expected ${key} in ${like}, from 1`);
+    const refuse = (why: string) => wrongUsage(`Cannot use --limit "${word}": ${why}`);
+    if (!isLimitKey(key)) throw refuse(`expected KEY=VALUE with one of ${choices()}`);
+    if (limits[key] !== undefined) throw refuse(`${key} is given twice`);
+    const value = amountOf(amount, MEASURES[key]);
+    if (value === null) throw refuse(`expected ${key} in ${MEASURES[key].like}, from 1`);
+    limits[key] = value;
   }
   return limits;
 }
 
-/** The time of a flag in milliseconds, a day at most. */
+/** The time of a flag in milliseconds; undefined where it is absent. */
+export function timeOf(invocation: Invocation, flag: string): number | undefined {
+  const raw = textOf(invocation, flag);
+  return raw === undefined ? undefined : readTime(flag, raw);
+}
+
+/** The fuel of --fuel and the memory of --memory, as far as they are given. */
+export function limitsOf(invocation: Invocation): Partial<Pick<Limits, 'fuel' | 'memoryBytes'>> {
+  const memory = textOf(invocation, 'memory');
+  const fuel = numberOf(invocation, 'fuel', { min: 1, max: LIMIT_CEILINGS.fuel, absent: 0 });
+  return {
+    ...(fuel === 0 ? {} : { fuel }),
+    ...(memory === undefined ? {} : { memoryBytes: readBytes('memory', memory, LIMIT_CEILINGS.memoryBytes) }),
+  };
+}
+
+/** A time in milliseconds, a day at most. */
 export function readTime(flag: string, raw: string): number {
   const ms = amountOf(raw, TIME);
   if (ms !== null && ms <= LONGEST_TIME_MS) return ms;
   throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${TIME.like}, from 1 to ${LONGEST_TIME_MS}`);
 }
 
-/** The bytes of a flag, up to a maximum. */
-export function readBytes(flag: string, raw: string, most: number): number {
+function readBytes(flag: string, raw: string, most: number): number {
   const bytes = amountOf(raw, BYTES);
   if (bytes !== null && bytes <= most) return bytes;
   throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${BYTES.like}, from 1 to ${most}`);
@@ -74,14 +92,6 @@ function choices(): string {
   return Object.entries(MEASURES)
     .map(([key, { like }]) => `${key} (${like})`)
     .join(', ');
-}
-
-function badLimit(word: string, why: string) {
-  return wrongUsage(`Cannot use --limit "${word}": ${why}`);
-}
-
-function refuse(word: string, why: string): never {
-  throw badLimit(word, why);
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000, w: 604_800_000 };

@@ -1,16 +1,13 @@
+import * as z from 'zod';
 import { CodedError } from '../../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../../core/limits.ts';
-import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
-import type { Opened } from '../../invoke/gateway.ts';
-import { recordOf } from '../../operations/record-document.ts';
-import { findRecording, type Recorded } from '../../recordings/recordings.ts';
-import { type Bound, readNamed } from './input.ts';
-import { endingOf } from './nouns/journal.ts';
+import type { Recording } from '../../core/recording.ts';
+import { findRecording } from '../../recordings/recordings.ts';
+import type { Reader } from '../../store/transaction.ts';
+import { type Bound, readNamed, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
 /** What a replay on another machine needs: the receipt, the recording and the module. */
-
-type Records = Awaited<ReturnType<Invocation['openRecords']>>;
 
 const BUNDLE_FORMAT = 'palisade-run-1';
 
@@ -41,10 +38,9 @@ const BOUND: Bound = {
 };
 
 /** The bundle of a call of this state directory. */
-export function bundleOf(records: Opened<Pick<Records, 'segments' | 'store'>>, call: string): RunBundle {
-  const { envelope } = recordOf(endingOf(records.segments, call)).body as Pick<RunBundle, 'envelope'>;
+export function bundleOf(store: Reader, call: string, envelope: RunBundle['envelope']): RunBundle {
   const claim = claimOf(envelope);
-  const recorded: Recorded | null = findRecording(records.store, call);
+  const recorded = findRecording(store, call);
   if (recorded === null) {
     throw new CodedError(
       'journal/unknown-record',
@@ -92,7 +88,7 @@ function statementOf(payload: string): { readonly predicate?: any; readonly subj
   try {
     return JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) ?? {};
   } catch {
-    throw new CodedError('door/wrong-usage', 'Cannot use the receipt: its payload is not a statement');
+    throw wrongUsage('Cannot use the receipt: its payload is not a statement');
   }
 }
 
@@ -105,97 +101,47 @@ function parse(path: string, bytes: Uint8Array): unknown {
 }
 
 function unreadable(path: string, is: string): CodedError {
-  return new CodedError(
-    'door/wrong-usage',
-    `Cannot use "${path}": ${is}, expected a receipt or an exported run`,
-  );
+  return wrongUsage(`Cannot use "${path}": ${is}, expected a receipt or an exported run`);
 }
 
-/** The shape of an exported run, checked before anything of it is used: anyone may have written the file. */
+/* The shape of an exported run, checked before anything of it is used: anyone may have written the file. */
 
-type Check = (value: unknown) => boolean;
-
-const DIGEST = /^[0-9a-f]{64}$/;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** More than any version wrote. */
 const MOST_LOG_BYTES = 1024 * 1024;
 
 /** A lone surrogate has no canonical form. */
-const isText: Check = (value) => typeof value === 'string' && !LONE_SURROGATE.test(value);
-const isBase64: Check = (value) => typeof value === 'string' && BASE64.test(value);
-const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isUpTo =
-  (most: number): Check =>
-  (value) =>
-    isCount(value) && (value as number) <= most;
-const isListOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const isRecordOf =
-  (check: Check): Check =>
-  (value) =>
-    isRecord(value) && Object.entries(value).every(([name, each]) => isText(name) && check(each));
-const isShaped =
-  (shape: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    isRecord(value) && Object.entries(shape).every(([name, check]) => check(value[name]));
+const text = z.string().refine((value) => !LONE_SURROGATE.test(value));
+const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/);
+const count = z.int().min(0);
 
-const EXCHANGE: Readonly<Record<keyof Exchange, Check>> = {
-  name: isText,
-  asked: isText,
-  result: Number.isSafeInteger,
-  bytes: isBase64,
-};
-
-const ENGINE: Readonly<Record<keyof EngineFacts, Check>> = {
-  meter: isCount,
-  form: isText,
-  isDeterministic: (value) => typeof value === 'boolean',
-};
-
-const RECORDING: Readonly<Record<keyof Recording, Check>> = {
-  version: (value) => value === 1 || value === 2,
-  engine: (value) => value === undefined || isShaped(ENGINE)(value),
-  module: isText,
-  exportName: isText,
-  input: isText,
-  functions: isListOf(isText),
-  counts: isRecordOf(isCount),
+const recording = z.object({
+  version: z.literal([1, 2]),
+  engine: z.object({ meter: count, form: text, isDeterministic: z.boolean() }).optional(),
+  module: text,
+  exportName: text,
+  input: text,
+  functions: z.array(text),
+  counts: z.record(text, count),
   // Boundary: no replay of a file may use more than a call could.
-  limits: isShaped({
-    fuel: isUpTo(LIMIT_CEILINGS.fuel),
-    memoryBytes: isUpTo(LIMIT_CEILINGS.memoryBytes),
-    outputBytes: isUpTo(LIMIT_CEILINGS.outputBytes),
-    logBytes: isUpTo(MOST_LOG_BYTES),
+  limits: z.object({
+    fuel: count.max(LIMIT_CEILINGS.fuel),
+    memoryBytes: count.max(LIMIT_CEILINGS.memoryBytes),
+    outputBytes: count.max(LIMIT_CEILINGS.outputBytes),
+    logBytes: count.max(MOST_LOG_BYTES),
   }),
-  startedMs: isCount,
-  seed: (value) => typeof value === 'string' && DIGEST.test(value),
-  config: isRecordOf(isText),
-  exchanges: isListOf(isShaped(EXCHANGE)),
-};
+  startedMs: count,
+  seed: z.string().regex(/^[0-9a-f]{64}$/),
+  config: z.record(text, text),
+  exchanges: z.array(z.object({ name: text, asked: text, result: z.int(), bytes: base64 })),
+} satisfies Record<keyof Recording, z.ZodType>);
 
-const BUNDLE: Readonly<Record<string, Check>> = {
-  call: isText,
-  envelope: isShaped({ payload: isBase64 }),
-  recording: isShaped(RECORDING),
-  module: isBase64,
-};
+const bundle = z.object({ call: text, envelope: z.object({ payload: base64 }), recording, module: base64 });
 
 /** The name of the first part that is missing or invalid; null where all are valid. */
-export function findUnsound(bundle: unknown): string | null {
-  if (!isRecord(bundle)) return 'document';
-  for (const [name, check] of Object.entries(BUNDLE)) {
-    if (check(bundle[name])) continue;
-    const recording = bundle[name];
-    if (name !== 'recording' || !isRecord(recording)) return name;
-    const part = Object.entries(RECORDING).find(([key, isSound]) => !isSound(recording[key]));
-    return `${name}.${part?.[0] ?? ''}`;
-  }
-  return null;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+export function findUnsound(raw: unknown): string | null {
+  const [first] = bundle.safeParse(raw).error?.issues ?? [];
+  if (first === undefined) return null;
+  const [part = 'document', inner] = first.path.map(String);
+  return part === 'recording' && inner !== undefined ? `${part}.${inner}` : part;
 }

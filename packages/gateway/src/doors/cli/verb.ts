@@ -30,6 +30,33 @@ export type Verb = {
   readonly load: () => Promise<VerbRun>;
 };
 
+/** Flags by how they are written: `yes`, `name NAME`, or `env NAME=VALUE...` for one that repeats; with a sentence each. */
+type FlagRows = Readonly<Record<string, string>>;
+
+/** The flags of a table. */
+export function flags(rows: FlagRows): readonly Flag[] {
+  return Object.entries(rows).map(([usage, sentence]) => {
+    const [, name = '', value = null, repeats] = /^(\S+?)(?: (\S+?))?(\.\.\.)?$/.exec(usage) ?? [];
+    return { name, value, ...(repeats === undefined ? {} : { repeats: true }), sentence };
+  });
+}
+
+/** A row of a table of verbs; without examples, the words alone are one. */
+type VerbRow = Pick<Verb, 'sentence' | 'load'> &
+  Partial<Pick<Verb, 'examples'>> & { readonly flags?: FlagRows };
+
+/** Verbs by how they are written: the words in lower case, the arguments, and what is passed on after `--`. */
+export function verbs(rows: Readonly<Record<string, VerbRow>>): readonly Verb[] {
+  return Object.entries(rows).map(([usage, { sentence, load, ...row }]) => {
+    const [own = '', rest] = usage.split(' -- ');
+    const [words = ''] = /^[a-z-]+(?: [a-z-]+(?= |$))?/.exec(own) ?? [];
+    const args = own.slice(words.length).split(' ').slice(1);
+    const { examples = [`palisade ${words}`] } = row;
+    const passed = rest === undefined ? {} : { rest };
+    return { words, args, ...passed, flags: flags(row.flags ?? {}), sentence, examples, load };
+  });
+}
+
 /** What a verb gets: its arguments and flags, the printer, and the ways to open what it needs. */
 export type Invocation = {
   readonly args: readonly string[];

@@ -5,7 +5,7 @@ import { RECORD_VERBS } from './tables/record-verbs.table.ts';
 import { SERVER_VERBS } from './tables/server-verbs.table.ts';
 import { SETUP_VERBS } from './tables/setup-verbs.table.ts';
 import { SKILL_VERBS } from './tables/skill-verbs.table.ts';
-import type { Flag, Verb } from './verb.ts';
+import { type Flag, flags, type Verb } from './verb.ts';
 
 /** Every command, in the groups of the help. Parsing, help, completion and docs/cli.md are made from these tables. */
 
@@ -34,13 +34,9 @@ export const FIRST_COMMANDS: readonly (readonly [command: string, what: string])
   ['doctor', 'Check this installation.'],
 ];
 
-export const COMMON_FLAGS: readonly Flag[] = [
-  {
-    name: 'state',
-    value: 'DIR',
-    sentence: 'The state directory (default: PALISADE_STATE, else the XDG state directory).',
-  },
-  { name: 'json', value: null, sentence: 'Print one JSON document.' },
-  { name: 'no-color', value: null, sentence: 'Print without colours (also NO_COLOR=1).' },
-  { name: 'help', value: null, sentence: 'Show the help of a command (also -h).' },
-];
+export const COMMON_FLAGS: readonly Flag[] = flags({
+  'state DIR': 'The state directory (default: PALISADE_STATE, else the XDG state directory).',
+  json: 'Print one JSON document.',
+  'no-color': 'Print without colours (also NO_COLOR=1).',
+  help: 'Show the help of a command (also -h).',
+});

@@ -93,7 +93,7 @@ describe('palisade exec', () => {
     ['an egress that is none', ['exec', '--egress', 'open', '--', 'ls'], 'one of strict, preflight, none'],
     ['a variable without a value', ['exec', '--env', 'LANG', '--', 'ls'], 'expected NAME=VALUE'],
     ['a variable without a name', ['exec', '--env', '=x', '--', 'ls'], 'expected NAME=VALUE'],
-    ['a variable twice', ['exec', '--env', 'A=1', '--env', 'A=2', '--', 'ls'], 'A is given twice'],
+    ['a variable twice', ['exec', '--env', 'A=1', '--env', 'A=2', '--', 'ls'], '"A" is given twice'],
     ['a limit that is none', ['exec', '--limit', 'disk=1', '--', 'ls'], 'open_files (a whole number)'],
     ['a time that is none', ['exec', '--timeout', '1h', '--', 'ls'], 'expected milliseconds, or 500ms'],
     ['a tier twice', ['exec', '--tier', 'b', '--tier', 'c', '--', 'ls'], '--tier is given twice'],

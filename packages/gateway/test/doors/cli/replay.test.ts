@@ -15,8 +15,8 @@ const WRONG_USAGE = 64;
 async function exported() {
   const tools = [wasmTool('test.tool', guest(ECHO))];
   const gateway = await openTestGateway({ policies: PERMIT_ALL, tools });
-  const { callId } = await callTool(gateway, 'test.tool', { input: { a: 1 } });
-  const bundle = bundleOf(gateway, callId);
+  const { callId, receipt } = await callTool(gateway, 'test.tool', { input: { a: 1 } });
+  const bundle = bundleOf(gateway.store, callId, JSON.parse(receipt ?? ''));
   const replay = async (changed: unknown, name = 'run.json') => {
     const path = join(scratch, name);
     writeFileSync(path, typeof changed === 'string' ? changed : JSON.stringify(changed));

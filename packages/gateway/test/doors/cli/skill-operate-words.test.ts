@@ -115,9 +115,9 @@ describe('the words of operators', () => {
 
 describe('parseReference()', () => {
   test.each([
-    ['acme.text', { id: 'acme.text', version: null }],
+    ['acme.text', { id: 'acme.text', version: undefined }],
     ['acme.text@1.2.0-rc.1+build.5', { id: 'acme.text', version: '1.2.0-rc.1+build.5' }],
-    ['a-b.c-d.e', { id: 'a-b.c-d.e', version: null }],
+    ['a-b.c-d.e', { id: 'a-b.c-d.e', version: undefined }],
   ])('reads %s', (raw, read) => {
     expect(parseReference(raw)).toEqual(read);
   });

@@ -301,7 +301,10 @@ describe('palisade skill audit, diff and list', () => {
   test('shows nothing that a terminal would obey, of what strangers wrote and of what was typed', async () => {
     const { state, palisade } = await newOperator(scratch, 'inert');
     await palisade(['skill', 'install', writePackage(state, 'one')]);
-    await palisade(['skill', 'approve', 'acme.text', '--yes', '--reason', 'seen\u001b[2J\nby me']);
+    const approve = (reason: string) =>
+      palisade(['skill', 'approve', 'acme.text', '--yes', '--reason', reason]);
+    expect((await approve('seen\u001b[2J\nby me')).status).toBe(64);
+    await approve('seen\u202e\u2028by me');
     const hostile = { version: '1.1.0', prose: 'Now \u001b]0;owned\u0007 you \u202eevil' };
     const file = writePackage(state, 'two', hostile);
     const shown = [
@@ -311,7 +314,7 @@ describe('palisade skill audit, diff and list', () => {
       await palisade(['skill', 'diff', 'acme.text']),
     ];
     for (const { out, err } of shown) expect(out + err).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
-    expect(shown[0]?.out).toContain('seen\\u{1b}[2J\\u{a}by me');
+    expect(shown[0]?.out).toContain('seen\\u{202e}\\u{2028}by me');
     expect(shown[3]?.out).toContain('+ Now \\u{1b}]0;owned\\u{7} you \\u{202e}evil');
   });
 });

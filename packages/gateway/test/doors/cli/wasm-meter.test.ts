@@ -163,7 +163,7 @@ describe('the file that palisade wasm meter writes', () => {
     ['is the module itself', ['--out', source], 'it is the input module'],
     ['is in no directory', ['--out', join(scratch, 'no/where')], 'ENOENT'],
     ['is a directory', ['--out', scratch], 'EISDIR'],
-    ['has an unknown form', ['--out', file('x'), '--form', 'round'], 'expected local or thread'],
+    ['has an unknown form', ['--out', file('x'), '--form', 'round'], 'expected one of local, thread'],
     ['has no number for fuel', ['--out', file('x'), '--fuel', 'much'], 'expected a whole number'],
   ])('is wrong usage when it %s', async (_, words, why) => {
     const before = readFileSync(source);

@@ -54,6 +54,7 @@ export const REQUESTS: Readonly<Record<string, Ask>> = {
   checkPolicies: ({ policies }) => policies.check({ files: { 'a.cedar': '' } }),
   explainCall: ({ policies }) =>
     policies.explain({ tool: 'math.add', input: {}, principal: 'agent:ada', run: 'r', timeoutMs: 1 }),
+  testPolicies: ({ policies }) => policies.test({ cases: '[[case]]', file: 'a.toml' }),
   listSecrets: ({ secrets }) => secrets.list(),
   setSecret: ({ secrets }) => secrets.set('api-key', 'value', { scope: 'tenant:default' }),
   removeSecret: ({ secrets }) => secrets.remove('api-key', { scope: 'tenant:default' }),
@@ -70,7 +71,7 @@ export const REQUESTS: Readonly<Record<string, Ask>> = {
   listKeys: ({ keys }) => keys.list(),
   exportKeys: ({ keys }) => keys.export(),
   rotateKey: ({ keys }) => keys.rotate(),
-  listTokens: ({ tokens }) => tokens.list(page),
+  listTokens: ({ tokens }) => tokens.list({ ...page, tenant: 'acme' }),
   createToken: ({ tokens }) =>
     tokens.create({
       ...{ principal: 'agent:ada', scopes: ['call', 'read'], expiresAt: TIME },
@@ -79,6 +80,7 @@ export const REQUESTS: Readonly<Record<string, Ask>> = {
   revokeToken: ({ tokens }) => tokens.revoke('tok_1'),
   listUpstreams: ({ upstreams }) => upstreams.list(),
   getUpstream: ({ upstreams }) => upstreams.get('files'),
+  refreshUpstream: ({ upstreams }) => upstreams.refresh('files'),
   approveUpstream: ({ upstreams }) => upstreams.approve('files', { digest: HASH }),
   whoAmI: (client) => client.whoami(),
   getDoctor: (client) => client.doctor(),

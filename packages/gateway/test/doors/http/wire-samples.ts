@@ -145,7 +145,10 @@ export const SAMPLES: Wire.Replies = {
   },
   listSkills: { skills: [{ ...skillFacts, tools: 1 }], cursor: null },
   installSkill: { skill, difference, isNew: true },
-  getSkill: { ...skill, versions: [{ version: '1.0.0', state: 'active' }] },
+  getSkill: {
+    ...{ ...skill, versions: [{ version: '1.0.0', state: 'active' }] },
+    ...{ keyState: 'trusted', reviewersRequired: 1 },
+  },
   compareSkill: { id: 'acme.text', from: '1.0.0', to: '1.1.0', against: 'granted', ...difference },
   auditSkill: { ...report, state: 'active', reason: null },
   approveSkill: { ...skill, reviewersMissing: 0 },
@@ -168,6 +171,20 @@ export const SAMPLES: Wire.Replies = {
     policies: [{ ...policy, matched: true, parts: [{ kind: 'when', text: 'x', state: 'differs' }] }],
     ...{ approvalWouldHelp: true, differences: ['x'], approval: { id: 'apr_1', state: 'pending' } },
   },
+  testPolicies: {
+    ...{ passed: 0, failed: 1 },
+    cases: [
+      {
+        name: 'x',
+        line: 1,
+        passed: false,
+        expected: 'allow',
+        actual: 'deny',
+        decidedBy: ['a'],
+        message: 'x',
+      },
+    ],
+  },
   listSecrets: {
     lockedWith: 'file',
     secrets: [{ name: 's', scope: 'global', version: 1, bytes: 1, createdAt: TIME, usedAt: null }],
@@ -185,6 +202,7 @@ export const SAMPLES: Wire.Replies = {
   revokeToken: { ...token, state: 'revoked', revokedAt: TIME, revokedBy: 'user:eve' },
   listUpstreams: { upstreams: [{ ...upstreamFacts, findings: 0 }] },
   getUpstream: upstream,
+  refreshUpstream: { name: 'files', state: 'quarantined', reason: 'x' },
   approveUpstream: { ...upstream, difference: null, offered: null },
   whoAmI: {
     ...{ principal: 'agent:ada', tenant: 'default', scopes: ['call', 'read'], credential: 'token:tok_1' },

@@ -93,7 +93,7 @@ describe('palisade mcp', () => {
     const client = start(['mcp', '--as', 'root']);
     const { status, err } = await client.ended;
     expect(status).toBe(64);
-    expect(err).toContain('Cannot use --as "root"');
+    expect(err).toContain('Cannot act as "root"');
     expect(client.lines).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import type {
   CheckPoliciesRequest,
   ExplainRequest,
   ReplacePoliciesRequest,
+  TestPoliciesRequest,
   TokenDocument,
   TokenPage,
   TokenRequest,
@@ -19,6 +20,9 @@ export function makePolicies(send: Sender) {
       send.json('checkPolicies', { body, options }),
     /** Why a call would be allowed or not; nothing is run or recorded. */
     explain: (body: ExplainRequest, options?: RequestOptions) => send.json('explainCall', { body, options }),
+    /** How test cases end under the policies that decide; `failed` counts those that did not pass. */
+    test: (body: TestPoliciesRequest, options?: RequestOptions) =>
+      send.json('testPolicies', { body, options }),
     /** Replaces all files at once, if they are valid and have not changed since `ifDigest` was seen. */
     replace: (body: ReplacePoliciesRequest, options?: RequestOptions) =>
       send.json('replacePolicies', { body, options }),
@@ -52,10 +56,13 @@ export function makeKeys(send: Sender) {
   };
 }
 
+/** A tenant other than that of the caller has no tokens for it. */
+export type TokensAsked = PageAsked & { readonly tenant?: string | undefined };
+
 /** Tokens of the tenant of this caller. */
 export function makeTokens(send: Sender) {
   return {
-    ...pagesOf<PageAsked, TokenPage, TokenDocument>(
+    ...pagesOf<TokensAsked, TokenPage, TokenDocument>(
       (query, options) => send.json('listTokens', { query, options }),
       ({ tokens }) => tokens,
     ),

@@ -25,16 +25,16 @@ export function makeJournal(send: Sender) {
   return {
     search: list,
     all,
-    /** The record of that number, with its hash. */
-    get: (seq: number, options?: RequestOptions) =>
+    /** The record of that number, or all records of a call, with their hashes. */
+    get: (seq: number | string, options?: RequestOptions) =>
       send.json('getRecord', { params: { seq: String(seq) }, options }),
     /** Records as they are written, for as long as the caller listens; broken connections are re-established. */
     live: (options?: LiveOptions) => followJournal(send, options),
     /** The bytes of an export as they come: `verifyJournal(linesOf(client.journal.export()), keys)`. */
     export: (query?: { readonly from?: number | undefined }, options?: RequestOptions) =>
       downloadOf(send, 'exportJournal', { query, options }),
-    /** That a record is in the journal, as `verifyProof` takes it. */
-    proof: (seq: number, options?: RequestOptions) =>
+    /** That a record, or the ending of a call, is in the journal, as `verifyProof` takes it. */
+    proof: (seq: number | string, options?: RequestOptions) =>
       send.text('proveRecord', { params: { seq: String(seq) }, options }),
     /** The current state of the journal, signed, as `verifyCheckpoint` takes it. */
     checkpoint: (options?: RequestOptions) => send.text('getCheckpoint', { options }),

@@ -81,6 +81,9 @@ export function makeUpstreams(send: Sender) {
   return {
     list: (options?: RequestOptions) => send.json('listUpstreams', { options }),
     get: (name: string, options?: RequestOptions) => send.json('getUpstream', { params: { name }, options }),
+    /** Connects anew and compares what the server offers with what was accepted. */
+    refresh: (name: string, options?: RequestOptions) =>
+      send.json('refreshUpstream', { params: { name }, options }),
     /** Accepts what a server offers, if it still is what was shown. */
     approve: (name: string, body: ApproveUpstreamRequest, options?: RequestOptions) =>
       send.json('approveUpstream', { params: { name }, body, options }),

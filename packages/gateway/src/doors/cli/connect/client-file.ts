@@ -23,6 +23,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { positionOfBadUtf8 } from '../../../core/text-position.ts';
+import { wrongUsage } from '../input.ts';
 
 /*
  * The file of a client on the disk. It is the user's: it is read whole or not at all, replaced in one step or not at all,
@@ -58,7 +59,8 @@ export function readClientFile(path: string, within: string | null): ClientFile 
   try {
     const target = targetOf(path);
     if (within !== null) demandWithin(path, target, within);
-    if (!existsSync(target)) return absent(path, target, within === null ? PRIVATE : SHARED);
+    const mode = within === null ? PRIVATE : SHARED;
+    if (!existsSync(target)) return { path, target, text: null, hasBom: false, mode, owner: null };
     // Boundary: a pipe at the path would block the command forever.
     const fd = openSync(target, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -159,12 +161,8 @@ function demandWithin(path: string, target: string, within: string): void {
 function demandUnchanged({ path, target, text, hasBom }: ClientFile): void {
   const now = existsSync(target) ? readFileSync(target, 'utf8') : null;
   const before = text === null ? null : `${hasBom ? BOM : ''}${text}`;
-  if (now !== before)
-    throw refuse(
-      path,
-      'another program has changed it meanwhile',
-      'an unchanged file; run the command again',
-    );
+  const is = 'another program has changed it meanwhile';
+  if (now !== before) throw refuse(path, is, 'an unchanged file; run the command again');
 }
 
 function keepOwner(fresh: string, owner: ClientFile['owner']): void {
@@ -179,20 +177,14 @@ function textOf(bytes: Buffer, path: string): string {
   throw refuse(`${path}:${line}:${column}`, 'it has bytes that are not UTF-8', 'UTF-8');
 }
 
-function absent(path: string, target: string, mode: number): ClientFile {
-  return { path, target, text: null, hasBom: false, mode, owner: null };
-}
-
 function refuse(path: string, is: string, expected: string): CodedError {
-  const message = `Cannot use "${path}": ${is}, expected ${expected}`;
-  return new CodedError('door/wrong-usage', message, { remedy: UNTOUCHED });
+  return wrongUsage(`Cannot use "${path}": ${is}, expected ${expected}`, UNTOUCHED);
 }
 
 function refusalOf(error: unknown, path: string, act: string): unknown {
   const { code } = error as { code?: unknown };
   if (error instanceof CodedError || typeof code !== 'string') return error;
-  const message = `Cannot ${act} "${path}": ${code}, expected a file that this user may ${act}`;
-  return new CodedError('door/wrong-usage', message, { remedy: UNTOUCHED });
+  return wrongUsage(`Cannot ${act} "${path}": ${code}, expected a file that this user may ${act}`, UNTOUCHED);
 }
 
 /** The texts of the backups of a file, the newest first. */

@@ -66,20 +66,28 @@ const everywhere = (...locations: readonly Location[]): Record<Platform, readonl
 const COMMAND: StdioForm = { command: 'command', args: 'args', more: {} };
 const HEADERS = ['headers'];
 const HTTP: HttpForm = { url: 'url', headers: HEADERS, more: { type: 'http' } };
-/** What most clients have in common. */
-const PLAIN = { project: null, isList: false, isNamed: false, stdio: COMMAND } as const;
-const SERVERS = { ...PLAIN, key: 'mcpServers' } as const;
+/** What most clients have in common; a row names what differs. */
+const USUAL = {
+  project: null,
+  format: 'json',
+  key: 'mcpServers',
+  isList: false,
+  isNamed: false,
+  stdio: COMMAND,
+  http: HTTP,
+  next: 'It reads the file by itself; if not, reload its window.',
+} as const;
 const RESTART = 'Restart it.';
 const NEW_SESSION = 'Start a new session.';
-const RELOAD = 'It reads the file by itself; if not, reload its window.';
+
+type ClientRow = Omit<McpClient, keyof typeof USUAL> & Partial<McpClient>;
 
 const CODE_STORAGE = 'Code/User/globalStorage';
 const CLINE = `${CODE_STORAGE}/saoudrizwan.claude-dev`;
 const ROO = `${CODE_STORAGE}/rooveterinaryinc.roo-cline`;
 
-export const CLIENTS: readonly McpClient[] = [
+const ROWS: readonly ClientRow[] = [
   {
-    ...SERVERS,
     id: 'claude-desktop',
     name: 'Claude Desktop',
     why: 'Its file takes commands only; remote servers are connectors of the account.',
@@ -90,24 +98,19 @@ export const CLIENTS: readonly McpClient[] = [
       win32: [app('Claude/claude_desktop_config.json')],
     },
     signs: [app('Claude'), app('claude')],
-    format: 'json',
     http: null,
     next: RESTART,
   },
   {
-    ...SERVERS,
     id: 'claude-code',
     name: 'Claude Code',
     why: 'The user file also holds its history; `type` is required for an address.',
     user: everywhere(home('.claude.json')),
     project: '.mcp.json',
     signs: [home('.claude.json'), home('.claude')],
-    format: 'json',
-    http: HTTP,
     next: NEW_SESSION,
   },
   {
-    ...SERVERS,
     id: 'cursor',
     name: 'Cursor',
     why: 'One file per user and one per project, in the same form.',
@@ -115,11 +118,8 @@ export const CLIENTS: readonly McpClient[] = [
     project: '.cursor/mcp.json',
     signs: [home('.cursor')],
     format: 'jsonc',
-    http: HTTP,
-    next: RELOAD,
   },
   {
-    ...PLAIN,
     id: 'vscode',
     name: 'VS Code / Copilot',
     why: 'Servers are below `servers`, each with a `type`.',
@@ -129,11 +129,8 @@ export const CLIENTS: readonly McpClient[] = [
     format: 'jsonc',
     key: 'servers',
     stdio: { ...COMMAND, more: { type: 'stdio' } },
-    http: HTTP,
-    next: RELOAD,
   },
   {
-    ...PLAIN,
     id: 'codex',
     name: 'Codex CLI',
     why: 'TOML with one table per server; headers are `http_headers`.',
@@ -146,7 +143,6 @@ export const CLIENTS: readonly McpClient[] = [
     next: NEW_SESSION,
   },
   {
-    ...SERVERS,
     id: 'gemini',
     name: 'Gemini CLI',
     why: 'The address is `httpUrl`; `trust: false` keeps its own confirmation of calls.',
@@ -159,66 +155,50 @@ export const CLIENTS: readonly McpClient[] = [
     next: NEW_SESSION,
   },
   {
-    ...SERVERS,
     id: 'windsurf',
     name: 'Windsurf',
     why: 'The address is `serverUrl`.',
     user: everywhere(home('.codeium/windsurf/mcp_config.json')),
     signs: [home('.codeium/windsurf')],
-    format: 'json',
     http: { url: 'serverUrl', headers: HEADERS, more: {} },
-    next: RELOAD,
   },
   {
-    ...SERVERS,
     id: 'antigravity',
     name: 'Antigravity',
     why: 'The address is `serverUrl`; newer builds moved the file.',
     user: everywhere(home('.gemini/antigravity/mcp_config.json'), home('.gemini/config/mcp_config.json')),
     signs: [home('.gemini/antigravity'), home('.gemini/config/mcp_config.json')],
-    format: 'json',
     http: { url: 'serverUrl', headers: HEADERS, more: {} },
-    next: RELOAD,
   },
   {
-    ...SERVERS,
     id: 'cline',
     name: 'Cline',
     why: 'An extension of VS Code; the type of an address is `streamableHttp`.',
     user: everywhere(app(`${CLINE}/settings/cline_mcp_settings.json`)),
     signs: [app(CLINE)],
-    format: 'json',
     http: { url: 'url', headers: HEADERS, more: { type: 'streamableHttp' } },
-    next: RELOAD,
   },
   {
-    ...SERVERS,
     id: 'roo-code',
     name: 'Roo Code',
     why: 'An extension of VS Code; the type of an address is `streamable-http`.',
     user: everywhere(app(`${ROO}/settings/mcp_settings.json`)),
     project: '.roo/mcp.json',
     signs: [app(ROO)],
-    format: 'json',
     http: { url: 'url', headers: HEADERS, more: { type: 'streamable-http' } },
-    next: RELOAD,
   },
   {
-    ...PLAIN,
     id: 'continue',
     name: 'Continue',
     why: 'YAML with a list of named servers; headers are below `requestOptions`.',
     user: everywhere(home('.continue/config.yaml')),
     signs: [home('.continue')],
     format: 'yaml',
-    key: 'mcpServers',
     isList: true,
     isNamed: true,
     http: { url: 'url', headers: ['requestOptions', 'headers'], more: { type: 'streamable-http' } },
-    next: RELOAD,
   },
   {
-    ...PLAIN,
     id: 'goose',
     name: 'Goose',
     why: 'YAML; the command is `cmd`, the address `uri`, and a server must be enabled.',
@@ -236,7 +216,6 @@ export const CLIENTS: readonly McpClient[] = [
     next: NEW_SESSION,
   },
   {
-    ...PLAIN,
     id: 'opencode',
     name: 'OpenCode',
     why: 'A command is one list with its arguments, and a server must be enabled.',
@@ -250,7 +229,6 @@ export const CLIENTS: readonly McpClient[] = [
     next: NEW_SESSION,
   },
   {
-    ...PLAIN,
     id: 'zed',
     name: 'Zed',
     why: 'Servers are below `context_servers` of the general settings.',
@@ -264,10 +242,8 @@ export const CLIENTS: readonly McpClient[] = [
     format: 'jsonc',
     key: 'context_servers',
     http: { url: 'url', headers: HEADERS, more: {} },
-    next: RELOAD,
   },
   {
-    ...PLAIN,
     id: 'amp',
     name: 'Amp',
     why: 'Servers are below the one key `amp.mcpServers` of the general settings.',
@@ -276,47 +252,36 @@ export const CLIENTS: readonly McpClient[] = [
     signs: [config('amp')],
     format: 'jsonc',
     key: 'amp.mcpServers',
-    http: HTTP,
     next: NEW_SESSION,
   },
   {
-    ...SERVERS,
     id: 'lm-studio',
     name: 'LM Studio',
     why: 'Older builds keep the file in the cache folder.',
     user: everywhere(home('.lmstudio/mcp.json'), home('.cache/lm-studio/mcp.json')),
     signs: [home('.lmstudio'), home('.cache/lm-studio')],
-    format: 'json',
-    http: HTTP,
-    next: RELOAD,
   },
   {
-    ...SERVERS,
     id: 'kiro',
     name: 'Kiro',
     why: 'An address has no `type`.',
     user: everywhere(home('.kiro/settings/mcp.json')),
     project: '.kiro/settings/mcp.json',
     signs: [home('.kiro')],
-    format: 'json',
     http: { url: 'url', headers: HEADERS, more: {} },
-    next: RELOAD,
   },
   {
-    ...SERVERS,
     id: 'copilot-cli',
     name: 'Copilot CLI',
     why: 'A server lists the tools that it may offer.',
     user: everywhere(home('.copilot/mcp-config.json')),
     project: '.github/mcp.json',
     signs: [home('.copilot')],
-    format: 'json',
     stdio: { ...COMMAND, more: { type: 'local', tools: ['*'] } },
     http: { url: 'url', headers: HEADERS, more: { type: 'http', tools: ['*'] } },
     next: NEW_SESSION,
   },
   {
-    ...PLAIN,
     id: 'mistral-vibe',
     name: 'Mistral Vibe',
     why: 'TOML with a list of named tables; the key of the kind is `transport`.',
@@ -332,3 +297,5 @@ export const CLIENTS: readonly McpClient[] = [
     next: NEW_SESSION,
   },
 ];
+
+export const CLIENTS: readonly McpClient[] = ROWS.map((row) => ({ ...USUAL, ...row }));

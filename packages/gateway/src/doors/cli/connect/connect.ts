@@ -52,11 +52,8 @@ export async function run(invocation: Invocation): Promise<number> {
       `Cannot list the clients with ${odd === undefined ? 'a CLIENT' : `--${odd}`}: expected a CLIENT or --list`,
     );
   const url = await urlOf(invocation);
-  printClients(
-    print,
-    CLIENTS.map((client) => listed(invocation, client, url)),
-  );
-  return 0;
+  const clients = CLIENTS.map((client) => listed(invocation, client, url));
+  return print.result({ clients }, () => printClients(print, clients));
 }
 
 function listed(invocation: Invocation, client: McpClient, url: string): ListedClient {
@@ -111,14 +108,8 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
     return kept;
   });
   const token = made === null ? null : { id: made.id, expiresAt: made.expiresAt };
-  return {
-    ...about,
-    status,
-    backup,
-    diff,
-    token,
-    notes: [...notes, ...(await revokeUnused(invocation, target))],
-  };
+  const revoked = await revokeUnused(invocation, target);
+  return { ...about, status, backup, diff, token, notes: [...notes, ...revoked] };
 }
 
 function demandCompatible({ flags }: Invocation, { id, name, http }: McpClient): void {

@@ -26,7 +26,6 @@ export async function run(invocation: Invocation): Promise<number> {
   return outcome.kept.length === 0 ? 0 : CODES['door/wrong-usage'].exitStatus;
 }
 
-/** Removes our entry from the file of a client, unwraps its servers, and revokes the token of the entry. */
 async function disconnectClient(invocation: Invocation, client: McpClient): Promise<ConnectOutcome> {
   const target = await targetOf(invocation, client);
   const { file, source, own, scope } = target;

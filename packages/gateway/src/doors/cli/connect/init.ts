@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
-import { CODES, type Code, parseKeyRing, verifyReceipt } from '@palisade/sdk';
+import { CODES, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../../../config/config.table.ts';
 import { CONFIG_FILE } from '../../../config/load.ts';
@@ -11,8 +11,7 @@ import { inert } from '../../../core/hostile-text.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
-import type { Finding } from '../../../operations/findings.ts';
-import { gatewayFindings, recordFindings, tierFindings } from '../../../operations/findings.ts';
+import { examineGateway, type Finding, recordFindings } from '../../../operations/findings.ts';
 import { prepareStateDir } from '../../../store/state-dir.ts';
 import { canAsk } from '../ask.ts';
 import { callOf } from '../make-call.ts';
@@ -40,11 +39,7 @@ const PROBLEM_STATUS = 2;
 const NEWCOMER = { kind: 'agent', name: 'newcomer' } as const;
 
 /** What of the state directory existed and what was made. */
-export type PreparedState = {
-  readonly stateDir: { readonly path: string; readonly made: boolean };
-  readonly config: { readonly path: string; readonly made: boolean };
-  readonly policies: { readonly path: string; readonly made: boolean };
-};
+export type PreparedState = ReturnType<typeof prepare>;
 
 /** What became of a client that was found or named. */
 export type OfferedClient = {
@@ -58,14 +53,7 @@ export type OfferedClient = {
 };
 
 /** How the first call ended. */
-export type FirstCall = {
-  readonly as: string;
-  readonly callId: string;
-  readonly status: 'ok' | 'failed' | 'refused';
-  readonly code: Code;
-  readonly message: string;
-  readonly verified: boolean;
-};
+export type FirstCall = Awaited<ReturnType<typeof makeFirstCall>>;
 
 export async function run(invocation: Invocation): Promise<number> {
   const { print, stateDir, flags } = invocation;
@@ -76,11 +64,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const gateway = await invocation.openGateway();
   try {
     printPolicies(print, prepared, gateway.policy.set?.policies ?? []);
-    const findings = [
-      ...recordFindings(gateway, stateDir),
-      ...gatewayFindings(gateway),
-      ...tierFindings(gateway, await gateway.inspectTiers()),
-    ];
+    const { findings: ofGateway } = await examineGateway(gateway);
+    const findings = [...recordFindings(gateway, stateDir), ...ofGateway];
     printFindings(print, findings);
     printStep(print, '4. Your agents');
     const offered = await offerClients(invocation, clients);
@@ -92,10 +77,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const next = nextSteps(prepared, offered);
     if (print.json)
       print.document({ ok: status === 0, ...prepared, findings, clients: offered, call, demo, next });
-    printStep(
-      print,
-      status === 0 ? 'Ready. What to do next:' : 'Something failed; see above. What to do next:',
-    );
+    printStep(print, `${status === 0 ? 'Ready.' : 'Something failed; see above.'} What to do next:`);
     for (const line of next) print.styled('cyan', '  → ', line);
     return status;
   } finally {
@@ -116,7 +98,7 @@ function exitStatus(
 }
 
 /** Makes the state directory and a configuration that changes nothing; what exists stays as it is. */
-function prepare(stateDir: string): PreparedState {
+function prepare(stateDir: string) {
   const isNew = !existsSync(stateDir);
   prepareStateDir(stateDir);
   const config = join(stateDir, CONFIG_FILE);
@@ -167,7 +149,6 @@ function defaultOf(row: ConfigKey): string {
   return row.type === 'string-list' ? '[]' : '""';
 }
 
-/** The clients that the flags name, else those on this machine. */
 function wantedClients(invocation: Invocation): readonly McpClient[] {
   const { client } = invocation.flags;
   if (Array.isArray(client)) return [...new Set(client.map((id: string) => chooseClient(id)))];
@@ -235,11 +216,7 @@ function callerOf(offered: readonly OfferedClient[]): Principal {
 }
 
 /** Calls a harmless tool as that agent, and verifies the receipt as a stranger would: with the public keys alone. */
-async function makeFirstCall(
-  { edge, signal }: Invocation,
-  gateway: Opened<Gateway>,
-  principal: Principal,
-): Promise<FirstCall> {
+async function makeFirstCall({ edge, signal }: Invocation, gateway: Opened<Gateway>, principal: Principal) {
   const { tenant } = gateway.config.gateway;
   const rawInput = '{"message":"hello from palisade init"}';
   const call = callOf(edge, { principal, tenant, tool: 'palisade.echo', rawInput });

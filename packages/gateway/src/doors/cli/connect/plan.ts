@@ -1,4 +1,5 @@
 import { CodedError } from '../../../core/coded-error.ts';
+import { wrongUsage } from '../input.ts';
 import {
   argvOf,
   at,
@@ -39,10 +40,9 @@ export function planConnect(source: Source, { server, url }: OwnEntry, connectio
   const entry = entryFor(client, server, connection);
   if (old === undefined) return { text: withServer(source, server, entry), isNew: true };
   if (!isOurs(client, old, url))
-    throw new CodedError(
-      'door/wrong-usage',
+    throw wrongUsage(
       `Cannot connect ${client.name}: "${server}" in "${name}" is another server, expected ours or a free name`,
-      { remedy: 'Choose another name with --name.' },
+      'Choose another name with --name.',
     );
   // What the owner has added to the entry stays.
   const added = Object.entries(isTable(old) ? old : {}).filter(([key]) => !keysOf(client).includes(key));
@@ -62,14 +62,12 @@ export type Wrapper = { readonly program: readonly string[]; readonly flags: rea
 export function planWrap(source: Source, server: string, { program, flags }: Wrapper): Planned {
   const { client, name } = source;
   const refuse = (is: string, expected: string) =>
-    new CodedError('door/wrong-usage', `Cannot wrap "${server}": ${is}, expected ${expected}`);
+    wrongUsage(`Cannot wrap "${server}": ${is}, expected ${expected}`);
   const old = serverNamed(source, server)?.value;
   if (old === undefined) {
     const names = serversIn(source).map((each) => each.name);
-    throw refuse(
-      `"${name}" does not have it`,
-      names.length === 0 ? 'a file with servers' : `one of: ${names.join(', ')}`,
-    );
+    const expected = names.length === 0 ? 'a file with servers' : `one of: ${names.join(', ')}`;
+    throw refuse(`"${name}" does not have it`, expected);
   }
   if (isOurs(client, old, '')) throw refuse('it leads to palisade already', 'another server');
   const argv = argvOf(client, old);

@@ -1,4 +1,5 @@
 import { safeText } from '../../../core/hostile-text.ts';
+import { stepsOf } from '../../../skills/line-difference.ts';
 import { type Printer, shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import type { FileScope, McpClient } from './clients.table.ts';
@@ -54,7 +55,6 @@ export const UNCHANGED = {
   notes: [],
 } as const;
 
-/** A token, whole or in part. */
 const TOKEN_TEXT = /pls_[0-9a-z]{8}[\w-]*/gi;
 const MAX_DIFF_CHARS = 64 * 1024 * 1024;
 
@@ -147,10 +147,6 @@ export type ListedClient = {
 };
 
 export function printClients(print: Printer, clients: readonly ListedClient[]): void {
-  if (print.json) {
-    print.document({ clients });
-    return;
-  }
   const rows = clients.map(({ id, name, found, connected, wrapped, problem, file }) => {
     const entries = [...connected, ...wrapped.map((each) => `${each} (wrapped)`)].join(', ') || '-';
     return [id, name, found ? 'yes' : '-', problem === null ? entries : 'unreadable', file];
@@ -161,27 +157,19 @@ export function printClients(print: Printer, clients: readonly ListedClient[]): 
 }
 
 const CONTEXT = 3;
-/** Above this, the changed part is shown as a whole: comparing every line with every other would take too long. */
-const MAX_PAIRS = 1_000_000;
-
-type Line = { readonly sign: ' ' | '-' | '+'; readonly text: string };
 
 /** The difference of two texts in the form of `diff -u`; empty where they are equal. */
 export function unifiedDiff(path: string, before: string, after: string): string {
   if (before === after) return '';
-  const [old, fresh] = [linesOf(before), linesOf(after)];
-  const lead = commonLead(old, fresh);
-  const tail = commonLead(old.slice(lead).reverse(), fresh.slice(lead).reverse());
-  const middle = compare(old.slice(lead, old.length - tail), fresh.slice(lead, fresh.length - tail));
-  const from = Math.max(0, lead - CONTEXT);
-  const lines: readonly Line[] = [
-    ...old.slice(from, lead).map((text): Line => ({ sign: ' ', text })),
-    ...middle,
-    ...old.slice(old.length - tail, old.length - tail + CONTEXT).map((text): Line => ({ sign: ' ', text })),
-  ];
-  const count = (sign: '-' | '+') => lines.filter((line) => line.sign === ' ' || line.sign === sign).length;
-  const spanOf = (size: number) => `${size === 0 ? from : from + 1},${size}`;
-  const head = `--- ${path}\n+++ ${path}\n@@ -${spanOf(count('-'))} +${spanOf(count('+'))} @@\n`;
+  const steps = stepsOf(linesOf(before), linesOf(after));
+  const isChange = ({ sign }: (typeof steps)[number]) => sign !== ' ';
+  const from = Math.max(0, steps.findIndex(isChange) - CONTEXT);
+  const lines = steps.slice(from, steps.findLastIndex(isChange) + 1 + CONTEXT);
+  const spanWithout = (left: '-' | '+') => {
+    const size = lines.filter(({ sign }) => sign !== left).length;
+    return `${size === 0 ? from : from + 1},${size}`;
+  };
+  const head = `--- ${path}\n+++ ${path}\n@@ -${spanWithout('+')} +${spanWithout('-')} @@\n`;
   return head + lines.map(({ sign, text }) => `${sign}${marked(text)}`).join('');
 }
 
@@ -192,36 +180,4 @@ function linesOf(text: string): string[] {
 
 function marked(line: string): string {
   return line.endsWith('\n') ? line : `${line}\n\\ No newline at end of file\n`;
-}
-
-function commonLead(one: readonly string[], other: readonly string[]): number {
-  const end = one.findIndex((line, i) => line !== other[i]);
-  return Math.min(end === -1 ? one.length : end, other.length);
-}
-
-/** By the longest common subsequence: as few lines as possible are out and in. */
-function compare(old: readonly string[], fresh: readonly string[]): readonly Line[] {
-  const out = old.map((text): Line => ({ sign: '-', text }));
-  const into = fresh.map((text): Line => ({ sign: '+', text }));
-  if (old.length * fresh.length > MAX_PAIRS) return [...out, ...into];
-  const longest = old.map(() => new Uint32Array(fresh.length + 1));
-  longest.push(new Uint32Array(fresh.length + 1));
-  const lengthAt = (i: number, j: number) => longest[i]?.[j] ?? 0;
-  for (let i = old.length - 1; i >= 0; i--)
-    for (let j = fresh.length - 1; j >= 0; j--) {
-      const row = longest[i];
-      if (row !== undefined)
-        row[j] =
-          old[i] === fresh[j] ? lengthAt(i + 1, j + 1) + 1 : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1));
-    }
-  const lines: Line[] = [];
-  for (let [i, j] = [0, 0]; i < old.length || j < fresh.length; ) {
-    if (i < old.length && j < fresh.length && old[i] === fresh[j]) {
-      lines.push({ sign: ' ', text: old[i++] ?? '' });
-      j++;
-    } else if (i < old.length && (j === fresh.length || lengthAt(i + 1, j) >= lengthAt(i, j + 1)))
-      lines.push({ sign: '-', text: old[i++] ?? '' });
-    else lines.push({ sign: '+', text: fresh[j++] ?? '' });
-  }
-  return lines;
 }

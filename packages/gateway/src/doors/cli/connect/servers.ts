@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { ValuePath } from '../../../core/result.ts';
+import { wrongUsage } from '../input.ts';
 import type { McpClient } from './clients.table.ts';
 import { at, isTable, plain, tokenIn } from './entry.ts';
 import { type FileFormat, Uneditable } from './formats/format.ts';
@@ -138,7 +139,6 @@ function bare(value: unknown): unknown {
   return copy;
 }
 
-/** What a person does to the file instead: a line to paste. */
 function instruction(source: Source, server: string, entry: Entry | null): string {
   const { client } = source;
   if (entry === null) return `Remove "${server}" from ${client.key} by hand.`;
@@ -161,7 +161,5 @@ function wrongType(name: string, what: string, value: unknown, expected: string)
 }
 
 function untouched(message: string): CodedError {
-  return new CodedError('door/wrong-usage', message, {
-    remedy: 'Nothing was changed. Correct the file, or name another one with --file.',
-  });
+  return wrongUsage(message, 'Nothing was changed. Correct the file, or name another one with --file.');
 }

@@ -3,7 +3,6 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../../../config/environment.ts';
 import { loadConfig } from '../../../config/load.ts';
-import { CodedError } from '../../../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../../../core/principal.ts';
 import { editSteps } from '../../../core/suggest.ts';
 import { textOf, wrongUsage } from '../input.ts';
@@ -21,7 +20,6 @@ const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_EDIT_STEPS = 3;
 const MAX_SUGGESTED_CHARS = 32;
 
-/** The machine as far as the files of clients depend on it. */
 type Machine = { readonly env: Environment; readonly cwd: string; readonly platform: Platform };
 
 export type ClientTarget = {
@@ -38,10 +36,9 @@ export function chooseClient(id: string): McpClient {
   if (found !== undefined) return found;
   const meant = nearestIds(id.toLowerCase());
   const hint = meant.length === 0 ? '' : `; did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`;
-  throw new CodedError(
-    'door/wrong-usage',
+  throw wrongUsage(
     `Cannot find the client "${id}": it is unknown, expected one of the list${hint}`,
-    { remedy: `Choose one of: ${CLIENTS.map((client) => client.id).join(', ')}.` },
+    `Choose one of: ${CLIENTS.map((client) => client.id).join(', ')}.`,
   );
 }
 

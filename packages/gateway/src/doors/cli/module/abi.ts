@@ -63,7 +63,6 @@ function requireImport({ module, name, kind, type }: ImportFact, granted: Readon
   throw unlinked(`it imports ${what}, which was not granted, expected --grant ${form}`, what, remedy);
 }
 
-/** The type of a function as the facts of a module have it. */
 function writeType({ params, result }: AbiFunction): string {
   return `(${params.map(([, type]) => type).join(', ')}) -> ${result ?? '()'}`;
 }

@@ -3,14 +3,7 @@
  * fuel, so each ends; between calls the clock and Ctrl-C are checked. Not limited here is the time V8 takes to compile a
  * function at its first call, which the limits on module size keep short.
  */
-import {
-  type CompiledModule,
-  type Engine,
-  type GuestValue,
-  type Instance,
-  meter,
-  WasmError,
-} from '@palisade/wasm';
+import { type CompiledModule, type Engine, type GuestValue, meter, WasmError } from '@palisade/wasm';
 import type { Clock } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { codedOf } from './file.ts';
@@ -63,15 +56,14 @@ export function measureInstances({ engine, compiled, clock }: Job): Spread {
 
 /** Calls the function repeatedly for the requested time, on one instance. */
 export async function measureCalls(job: Job): Promise<Calls> {
-  const { engine, compiled, clock, signal } = job;
-  const instance = engine.instantiate(compiled);
-  const tally = new Tally(instance, job);
+  const { clock, signal } = job;
+  const tally = openTally(job);
   const samples: number[] = [];
   const end = clock.monotonicMs() + job.seconds * 1_000;
   let size = 1;
   while (samples.length < MOST_BATCHES) {
     const began = clock.monotonicMs();
-    tally.run(size);
+    for (let call = 0; call < size; call += 1) tally.call();
     const now = clock.monotonicMs();
     // The measurement of a batch that is too short for the clock is dropped.
     const isShort = now - began < LEAST_BATCH_MS && size < MOST_IN_BATCH;
@@ -85,57 +77,35 @@ export async function measureCalls(job: Job): Promise<Calls> {
   return tally.report(spreadOf(samples.slice(Math.floor(samples.length / 4))));
 }
 
-/** Counts what the calls of one instance took. */
-class Tally {
-  readonly #instance: Instance;
-  readonly #job: Job;
-  #calls = 0;
-  #fuel = 0;
-  #least = Number.POSITIVE_INFINITY;
-  #most = 0;
-  #peakMemoryBytes = 0;
-  #results: readonly GuestValue[] = [];
-
-  constructor(instance: Instance, job: Job) {
-    this.#instance = instance;
-    this.#job = job;
-  }
-
-  run(count: number): void {
-    for (let call = 0; call < count; call += 1) this.#call();
-  }
-
-  #call(): void {
-    const { name, args } = this.#job;
-    try {
-      const { fuelUsed, peakMemoryBytes, results } = this.#instance.call(name, args);
-      this.#calls += 1;
-      this.#fuel += fuelUsed;
-      this.#least = Math.min(this.#least, fuelUsed);
-      this.#most = Math.max(this.#most, fuelUsed);
-      this.#peakMemoryBytes = peakMemoryBytes;
-      this.#results = results;
-    } catch (error) {
-      if (!(error instanceof WasmError) || this.#calls === 0) throw error;
-      throw codedOf(error, `${error.message}, after ${this.#calls} successful calls`);
-    }
-  }
-
-  report(callMs: Spread): Calls {
-    const mean = this.#fuel / this.#calls;
-    return {
-      callMs,
-      calls: this.#calls,
-      startFuel: this.#instance.startUsage.fuelUsed,
-      fuel: { least: this.#least, most: this.#most, mean },
-      fuelPerSecond: (mean / callMs.median) * 1_000,
-      peakMemoryBytes: this.#peakMemoryBytes,
-      results: this.#results,
-    };
-  }
+/** Calls on one instance, and what they took. */
+function openTally({ engine, compiled, name, args }: Job) {
+  const instance = engine.instantiate(compiled);
+  let [calls, total, least, most, peakMemoryBytes] = [0, 0, Number.POSITIVE_INFINITY, 0, 0];
+  let results: readonly GuestValue[] = [];
+  return {
+    call: () => {
+      try {
+        const used = instance.call(name, args);
+        calls += 1;
+        total += used.fuelUsed;
+        least = Math.min(least, used.fuelUsed);
+        most = Math.max(most, used.fuelUsed);
+        ({ peakMemoryBytes, results } = used);
+      } catch (error) {
+        if (!(error instanceof WasmError) || calls === 0) throw error;
+        throw codedOf(error, `${error.message}, after ${calls} successful calls`);
+      }
+    },
+    report: (callMs: Spread): Calls => {
+      const mean = total / calls;
+      const startFuel = instance.startUsage.fuelUsed;
+      const fuelPerSecond = (mean / callMs.median) * 1_000;
+      const fuel = { least, most, mean };
+      return { callMs, calls, startFuel, fuel, fuelPerSecond, peakMemoryBytes, results };
+    },
+  };
 }
 
-/** Repeats an action a few times, for a short while at most. */
 function repeat(clock: Clock, times: number, act: () => void): Spread {
   const samples: number[] = [];
   const end = clock.monotonicMs() + SHORT_MS;

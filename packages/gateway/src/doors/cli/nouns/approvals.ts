@@ -6,9 +6,6 @@ import { operate } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation, VerbRun } from '../verb.ts';
 
-type ApprovalDocument = ResultOf<'getApproval'>;
-type ApprovalPage = ResultOf<'listApprovals'>;
-
 const SHOWN_INPUT_CHARS = 40;
 const STATES = ['pending', 'approved', 'denied', 'used', 'expired'] as const;
 
@@ -17,25 +14,17 @@ export async function list(invocation: Invocation): Promise<number> {
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: 20 });
   const [state, cursor] = [choiceOf(invocation, 'only', STATES), textOf(invocation, 'cursor')];
   const page = await operate(invocation, 'listApprovals', { limit, state, cursor });
-  return print.result(page, () => printList(print, page));
-}
-
-function printList(print: Printer, { approvals, cursor }: ApprovalPage): void {
-  if (approvals.length === 0) print.line('There are no approval requests.');
-  else {
+  return print.result(page, () => {
     print.table(
       ['ID', 'STATE', 'WHO', 'TOOL', 'INPUT', 'EXPIRES'],
-      approvals.map(({ id, state, principal, tool, inputText, expiresAtMs }) => [
-        id,
-        state,
-        principal,
-        tool,
-        shortInput(inputText),
-        isoTime(expiresAtMs),
+      page.approvals.map((each) => [
+        ...[each.id, each.state, each.principal, each.tool],
+        ...[shortInput(each.inputText), isoTime(each.expiresAtMs)],
       ]),
+      'There are no approval requests.',
     );
-  }
-  if (cursor !== null) print.note(`More: palisade approvals list --cursor ${cursor}`);
+    print.more('palisade approvals list --cursor', page.cursor);
+  });
 }
 
 function shortInput(text: string): string {
@@ -49,7 +38,7 @@ export async function show(invocation: Invocation): Promise<number> {
   return print.result(approval, () => printApproval(print, approval));
 }
 
-function printApproval(print: Printer, approval: ApprovalDocument): void {
+function printApproval(print: Printer, approval: ResultOf<'getApproval'>): void {
   const { id, state, decidedBy, note } = approval;
   print.styled('bold', id, `  ${state}`);
   print.line(`who      ${approval.principal} (tenant ${approval.tenant})`);
@@ -68,7 +57,6 @@ export const approve: VerbRun = (invocation) => decide(invocation, 'approved');
 
 export const deny: VerbRun = (invocation) => decide(invocation, 'denied');
 
-/** Decides one approval request in the name of --as. */
 async function decide(invocation: Invocation, verdict: 'approved' | 'denied'): Promise<number> {
   const { args, print } = invocation;
   const input = { id: args[0], verdict, note: textOf(invocation, 'note') };

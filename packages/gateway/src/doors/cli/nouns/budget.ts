@@ -10,12 +10,13 @@ export async function list(invocation: Invocation): Promise<number> {
       const resets = resetsAtMs === null ? 'never' : isoTime(resetsAtMs);
       const limited = units.filter(({ limit }) => limit !== null);
       return limited.map(({ unit, spent, reserved, limit, left }) => [
-        ...[budget, subject, unit, ...[spent, reserved, left, limit].map(String)],
-        resets,
+        ...[budget, subject, unit, ...[spent, reserved, left, limit].map(String), resets],
       ]);
     });
-    if (rows.length === 0)
-      print.line('No call has used a budget yet. `palisade config show` lists the budgets.');
-    else print.table(['BUDGET', 'SUBJECT', 'UNIT', 'SPENT', 'HELD', 'LEFT', 'OF', 'RESETS'], rows);
+    print.table(
+      ['BUDGET', 'SUBJECT', 'UNIT', 'SPENT', 'HELD', 'LEFT', 'OF', 'RESETS'],
+      rows,
+      'No call has used a budget yet. `palisade config show` lists the budgets.',
+    );
   });
 }

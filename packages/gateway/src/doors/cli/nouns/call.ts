@@ -3,8 +3,7 @@ import type { Ended } from '../../../invoke/finish.ts';
 import { callDocument } from '../../../operations/call-document.ts';
 import type { CallContext } from '../../../tiers/tier.ts';
 import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
-import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from '../make-call.ts';
-import { openOut } from '../out-file.ts';
+import { callOnce, type Wanted, withReceipt } from '../make-call.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -29,18 +28,12 @@ export async function makeCall(
   { onOutput, reword = (ended) => ended }: CallPrinting = {},
 ): Promise<number> {
   const { print, signal } = invocation;
-  const path = textOf(invocation, 'receipt');
-  // A file that cannot be written is found before the call runs, not after.
-  const file = path === undefined ? null : openOut(path);
-  try {
-    const context = { signal, ...(onOutput === undefined ? {} : { onOutput }) };
+  return withReceipt(invocation, async () => {
+    const context = onOutput === undefined ? { signal } : { signal, onOutput };
     const ended = reword(await callOnce(invocation, wanted, context));
-    print.result(callDocument(ended), () => printEnded(print, ended, path));
-    const { exitStatus } = CODES[ended.outcome.code];
-    return keepReceipt(print, file, ended) ? exitStatus : exitStatus || NOT_KEPT;
-  } finally {
-    file?.close();
-  }
+    print.result(callDocument(ended), () => printEnded(print, ended, textOf(invocation, 'receipt')));
+    return { ended, status: CODES[ended.outcome.code].exitStatus };
+  });
 }
 
 function printEnded(

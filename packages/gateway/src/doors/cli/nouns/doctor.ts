@@ -1,7 +1,5 @@
-import { CodedError } from '../../../core/coded-error.ts';
 import { acceptClock } from '../../../invoke/administer.ts';
-import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../../operations/findings.ts';
-import type { TierRow } from '../../../tiers/process/inspect.ts';
+import { examine, examineGateway, recordFindings } from '../../../operations/findings.ts';
 import { principalOf } from '../input.ts';
 import { withGateway, withRecords } from '../opened.ts';
 import type { Invocation } from '../verb.ts';
@@ -10,44 +8,23 @@ import type { Invocation } from '../verb.ts';
 const PROBLEM_STATUS = 2;
 const MARKS = { ok: ['green', '✓ '], warning: ['yellow', '! '], problem: ['red', '✗ '] } as const;
 
+/** Answers also where the gateway, or even the records, cannot be opened, which no operation could. */
 export async function doctor(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
-  const findings: Finding[] = [];
-  const tiers: TierRow[] = [];
-  await add(findings, 'state directory', () =>
-    withRecords(invocation, (records) => {
-      if (flags['accept-clock'] === true) acceptClock(records, principalOf(invocation));
-      return recordFindings(records, invocation.stateDir);
-    }),
+  const report = await examine(
+    () =>
+      withRecords(invocation, (records) => {
+        if (flags['accept-clock'] === true) acceptClock(records, principalOf(invocation));
+        return recordFindings(records, invocation.stateDir);
+      }),
+    () => withGateway(invocation, examineGateway),
   );
-  await add(findings, 'gateway', () =>
-    withGateway(invocation, async (gateway) => {
-      tiers.push(...(await gateway.inspectTiers()));
-      return [...gatewayFindings(gateway), ...tierFindings(gateway, tiers)];
-    }),
-  );
-  const ok = findings.every(({ state }) => state !== 'problem');
-  print.result({ ok, findings, tiers }, () => {
-    for (const { name, state, detail, remedy } of findings) {
+  print.result(report, () => {
+    for (const { name, state, detail, remedy } of report.findings) {
       const [style, mark] = MARKS[state];
       print.styled(style, mark, `${name}: ${detail}`);
       if (remedy !== null) print.styled('cyan', '  → ', remedy);
     }
   });
-  return ok ? 0 : PROBLEM_STATUS;
-}
-
-/** A part that cannot be opened is itself a finding. */
-async function add(
-  findings: Finding[],
-  name: string,
-  look: () => Promise<readonly Finding[]>,
-): Promise<void> {
-  try {
-    findings.push(...(await look()));
-  } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    if (findings.some(({ detail }) => detail === error.message)) return;
-    findings.push({ name, state: 'problem', detail: error.message, remedy: error.remedy });
-  }
+  return report.ok ? 0 : PROBLEM_STATUS;
 }

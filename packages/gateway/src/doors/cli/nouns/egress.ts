@@ -1,10 +1,9 @@
 import { CODES } from '@palisade/sdk';
-import { CodedError } from '../../../core/coded-error.ts';
 import { sentenceOf } from '../../../core/result.ts';
 import { DEFAULT_PORTS, formatAuthority, parseAuthority, parseHttpUrl } from '../../../egress/authority.ts';
 import { decide, type EgressDecision, type EgressRequest } from '../../../egress/decide.ts';
 import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
-import { textOf } from '../input.ts';
+import { textOf, wrongUsage } from '../input.ts';
 import { withRecords } from '../opened.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -40,10 +39,10 @@ function requestOf(target: string, method: string): EgressRequest {
   if (target.includes('://')) {
     const url = parseHttpUrl(target);
     if (url.ok) return { ...url.value, method };
-    throw new CodedError('door/wrong-usage', sentenceOf(url.problem));
+    throw wrongUsage(sentenceOf(url.problem));
   }
   const authority = parseAuthority(target);
-  if (!authority.ok) throw new CodedError('door/wrong-usage', sentenceOf(authority.problem));
+  if (!authority.ok) throw wrongUsage(sentenceOf(authority.problem));
   return { host: authority.value.host, port: authority.value.port ?? DEFAULT_PORTS.https };
 }
 

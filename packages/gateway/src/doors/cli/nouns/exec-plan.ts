@@ -25,11 +25,10 @@ export async function showPlan(invocation: Invocation, wanted: Wanted): Promise<
     const explained = explainNow(gateway, checked, edge.clock.nowMs());
     const plan = documentOf(checked, planned);
     const principal = formatPrincipal(wanted.principal);
-    const { explanation, approval } = explained;
-    print.result({ principal, ...plan, policy: { ...explanation, approval } }, () =>
+    print.result({ principal, ...plan, policy: explained }, () =>
       printPlan(print, plan, { title: `${principal} runs ${plan.executable}`, explained }),
     );
-    return explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
+    return explained.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
   });
 }
 
@@ -102,7 +101,6 @@ function spell(words: readonly string[]): string {
   return words.map(shellWord).join(' ');
 }
 
-/** One line per option, with its values. */
 function optionLines(args: readonly string[]): string[] {
   const lines: string[][] = [];
   for (const word of args) {

@@ -4,12 +4,20 @@ import { CODES } from '@palisade/sdk';
 import type { Outcome } from '../../../core/outcome.ts';
 import { callDocument } from '../../../operations/call-document.ts';
 import { INPUT_LIMITS } from '../../../runner/input.ts';
-import { type Bound, choiceOf, listOf, principalOf, readNamed, textOf, wrongUsage } from '../input.ts';
-import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from '../make-call.ts';
-import { type OutFile, openOut } from '../out-file.ts';
+import {
+  type Bound,
+  choiceOf,
+  listOf,
+  pairsOf,
+  principalOf,
+  readNamed,
+  textOf,
+  wrongUsage,
+} from '../input.ts';
+import { callOnce, type Wanted, withReceipt } from '../make-call.ts';
 import type { Printer } from '../printer.ts';
-import { readLimits, readTime } from '../quantities.ts';
-import type { Edge, Invocation } from '../verb.ts';
+import { readLimits, timeOf } from '../quantities.ts';
+import type { Invocation } from '../verb.ts';
 
 /*
  * Runs a command in a sandbox and behaves like the command: its bytes are passed through as they come, and its exit
@@ -26,25 +34,17 @@ export async function exec(invocation: Invocation): Promise<number> {
     const { showPlan } = await import('./exec-plan.ts');
     return showPlan(invocation, wanted);
   }
-  const path = textOf(invocation, 'receipt');
-  // A file that cannot be written is found before the command runs, not after.
-  const file = path === undefined ? null : openOut(path);
-  try {
-    return await (invocation.print.json ? runForPrograms : runForPeople)(invocation, wanted, file);
-  } finally {
-    file?.close();
-  }
+  const run = invocation.print.json ? runForPrograms : runForPeople;
+  return withReceipt(invocation, () => run(invocation, wanted));
 }
 
-async function runForPrograms(invocation: Invocation, wanted: Wanted, file: OutFile | null): Promise<number> {
-  const { print } = invocation;
+async function runForPrograms(invocation: Invocation, wanted: Wanted) {
   const ended = await callOnce(invocation, wanted);
-  print.document(callDocument(ended));
-  const status = exitStatusOf(ended.outcome);
-  return keepReceipt(print, file, ended) ? status : status || NOT_KEPT;
+  invocation.print.document(callDocument(ended));
+  return { ended, status: exitStatusOf(ended.outcome) };
 }
 
-async function runForPeople(invocation: Invocation, wanted: Wanted, file: OutFile | null): Promise<number> {
+async function runForPeople(invocation: Invocation, wanted: Wanted) {
   const { print, flags } = invocation;
   const relay = openRelay(invocation);
   const ended = await callOnce(invocation, wanted, relay);
@@ -52,12 +52,8 @@ async function runForPeople(invocation: Invocation, wanted: Wanted, file: OutFil
   relay.endLine();
   if (!relay.isUnread()) printEnding(print, callId, outcome);
   printWorkspace(print, outcome, flags.diff === true);
-  const status = relay.isUnread() ? BROKEN_PIPE_STATUS : exitStatusOf(outcome);
-  return keepReceipt(print, file, ended) ? status : status || NOT_KEPT;
+  return { ended, status: relay.isUnread() ? BROKEN_PIPE_STATUS : exitStatusOf(outcome) };
 }
-
-/** The command of the flags and of the arguments after `--`: the input of palisade.process.run, and its time limit. */
-type RequestedCommand = { readonly input: object; readonly timeoutMs: number | null };
 
 const TIERS = ['b', 'c'] as const;
 const EGRESS_MODES = ['strict', 'preflight', 'none'] as const;
@@ -70,49 +66,34 @@ const STDIN_BOUND: Bound = {
     ),
 };
 
-/** Reads the flags, and standard input with --stdin. */
-async function readCommand(invocation: Invocation): Promise<RequestedCommand> {
+/** The input of palisade.process.run and its time limit: of the flags, the arguments after `--`, and standard input. */
+async function readCommand(invocation: Invocation) {
   const { rest, flags, edge } = invocation;
   const [command = '', ...args] = rest;
   const workspace = textOf(invocation, 'workspace');
-  const timeout = textOf(invocation, 'timeout');
-  const timeoutMs = timeout === undefined ? null : readTime('timeout', timeout);
+  const timeoutMs = timeOf(invocation, 'timeout') ?? null;
+  // What is undefined is left out of the JSON.
   const input = {
     command,
     args,
-    ...given('tier', choiceOf(invocation, 'tier', TIERS)),
-    ...given('egress', choiceOf(invocation, 'egress', EGRESS_MODES)),
-    ...given('egress_hosts', listIfAny(invocation, 'allow-host')),
-    ...given('secrets', listIfAny(invocation, 'secret')),
-    ...given('workspace', workspace === undefined ? undefined : resolve(edge.cwd, workspace)),
-    ...given('cwd', textOf(invocation, 'cwd')),
-    env: readVariables(listOf(invocation, 'env')),
+    tier: choiceOf(invocation, 'tier', TIERS),
+    egress: choiceOf(invocation, 'egress', EGRESS_MODES),
+    egress_hosts: listIfAny(invocation, 'allow-host'),
+    secrets: listIfAny(invocation, 'secret'),
+    workspace: workspace === undefined ? undefined : resolve(edge.cwd, workspace),
+    cwd: textOf(invocation, 'cwd'),
+    env: pairsOf(invocation, 'env', 'NAME=VALUE'),
     // --timeout also requests that much time; without it a command gets the configured time.
-    limits: { ...given('wall_ms', timeoutMs ?? undefined), ...readLimits(listOf(invocation, 'limit')) },
-    ...given('stdin', flags.stdin === true ? await readText(invocation) : undefined),
+    limits: { wall_ms: timeoutMs ?? undefined, ...readLimits(listOf(invocation, 'limit')) },
+    stdin: flags.stdin === true ? await readText(invocation) : undefined,
   };
   return { input, timeoutMs };
-}
-
-function given<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
-  return value === undefined ? {} : ({ [key]: value } as Record<K, V>);
 }
 
 /** Absent where no value is given: an empty list would mean something else. */
 function listIfAny(invocation: Invocation, name: string): readonly string[] | undefined {
   const list = listOf(invocation, name);
   return list.length === 0 ? undefined : list;
-}
-
-function readVariables(raw: readonly string[]): Readonly<Record<string, string>> {
-  const variables = new Map<string, string>();
-  for (const word of raw) {
-    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
-    if (name === undefined) throw wrongUsage(`Cannot use --env "${word}": expected NAME=VALUE`);
-    if (variables.has(name)) throw wrongUsage(`Cannot use --env "${word}": ${name} is given twice`);
-    variables.set(name, value);
-  }
-  return Object.fromEntries(variables);
 }
 
 async function readText(invocation: Invocation): Promise<string> {
@@ -202,40 +183,29 @@ function outputOf(outcome: Outcome): CommandOutput {
 
 const LINE_FEED = 0x0a;
 
-/** Passes on what a command prints while it runs, byte for byte. */
-type Relay = {
-  /** Fires at Ctrl-C, and when no one reads the output any more. */
-  readonly signal: AbortSignal;
-  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
-  /** Ends the last line on standard error, so that the next message starts on its own line. */
-  readonly endLine: () => void;
-  readonly isUnread: () => boolean;
-};
-
 /** The status of a program that wrote to a pipe without a reader. */
 const BROKEN_PIPE_STATUS = 128 + constants.signals.SIGPIPE;
 
-function openRelay({ edge, signal }: Pick<Invocation, 'edge' | 'signal'>): Relay {
+/** Passes on what a command prints while it runs, byte for byte. */
+function openRelay({ edge, signal }: Invocation) {
   const unread = new AbortController();
   // The command ends as with a broken pipe, and its call is still recorded and settled.
   edge.whenUnread(() => unread.abort(new Error('no one reads the output')));
   let isAtLineStart = true;
   return {
+    /** Fires at Ctrl-C, and when no one reads the output any more. */
     signal: AbortSignal.any([signal, unread.signal]),
-    onOutput: (stream, chunk) => {
+    onOutput: (stream: 'stdout' | 'stderr', chunk: Uint8Array): void => {
       if (chunk.length === 0) return;
       if (stream === 'stderr') isAtLineStart = chunk[chunk.length - 1] === LINE_FEED;
       else if (unread.signal.aborted) return;
-      sinkOf(edge, stream).write(chunk);
+      edge[stream].write(chunk);
     },
+    /** Ends the last line on standard error, so that the next message starts on its own line. */
     endLine: () => {
       if (!isAtLineStart) edge.stderr.write('\n');
       isAtLineStart = true;
     },
     isUnread: () => unread.signal.aborted,
   };
-}
-
-function sinkOf(edge: Edge, stream: 'stdout' | 'stderr'): NodeJS.WritableStream {
-  return stream === 'stdout' ? edge.stdout : edge.stderr;
 }

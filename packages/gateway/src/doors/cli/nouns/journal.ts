@@ -1,22 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalize, type JournalRecord } from '@palisade/sdk';
 import { isoTime } from '../../../core/clock.ts';
-import { CodedError } from '../../../core/coded-error.ts';
-import type { RecordRow } from '../../../journal/head.ts';
-import { recordAt, search as searchRecords } from '../../../journal/search.ts';
-import type { Segments } from '../../../journal/segments.ts';
-import { hashedRecordOf, recordOf } from '../../../operations/record-document.ts';
+import { endingIn } from '../../../operations/record-document.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import { withRecords } from '../opened.ts';
-import { operate, operateToFile } from '../operate.ts';
+import { type Opening, operate, operateOn, operateToFile } from '../operate.ts';
 import { writeOut } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 /** The largest page of the operation. */
 const MOST_AT_ONCE = 1_000;
-const POLL_MS = 250;
-const FOLLOWED_AT_ONCE = 1000;
 const SUMMARY_CHARS = 60;
 
 type RecordPage = { readonly records: readonly JournalRecord[]; readonly cursor: string | null };
@@ -29,31 +22,29 @@ export async function tail(invocation: Invocation): Promise<number> {
   if (flags.follow !== true) return print.result({ records: newest }, () => printRecords(print, newest));
   if (print.json) for (const record of newest) print.document(record);
   else printRecords(print, newest);
-  await withRecords(invocation, ({ segments }) => follow(invocation, segments, newest.at(-1)?.seq ?? 0));
+  await follow(invocation, newest.at(-1)?.seq ?? 0);
   return 0;
 }
 
 /** Prints new records, one a line, until Ctrl-C. */
-async function follow({ print, signal }: Invocation, segments: Segments, after: number): Promise<void> {
-  let cursor = after;
-  while (!signal.aborted) {
-    const page = searchRecords(segments, {}, { newestFirst: false, limit: FOLLOWED_AT_ONCE, cursor });
-    for (const record of page.records.map(recordOf)) {
+async function follow(invocation: Invocation, after: number): Promise<void> {
+  const { print } = invocation;
+  await withRecords(invocation, async (records) => {
+    const input = { after: String(after) };
+    const { events } = await operateOn(invocation, records, 'followJournal', input);
+    for await (const { data } of events) {
+      const record = data as unknown as JournalRecord;
       if (print.json) print.document(record);
       else print.line(cellsOf(record).slice(0, -1).join('  '));
     }
-    cursor = page.records.at(-1)?.seq ?? cursor;
-    if (page.records.length === 0) await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
-  }
+  });
 }
 
 export async function show(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
-  return withRecords(invocation, ({ segments }) => {
-    const records = findRecords(segments, args[0] ?? '').map(hashedRecordOf);
-    return print.result({ records }, () => {
-      for (const record of records) print.value(record);
-    });
+  const found = await operate(invocation, 'getRecord', { seq: args[0] });
+  return print.result(found, () => {
+    for (const record of found.records) print.value(record);
   });
 }
 
@@ -64,9 +55,8 @@ export async function search(invocation: Invocation): Promise<number> {
   const terms = { ...termsOf(invocation), order, cursor: textOf(invocation, 'cursor') };
   const page = await searchPages(invocation, terms, limit);
   return print.result(page, () => {
-    if (page.records.length === 0) print.line('No record matches.');
-    else printRecords(print, page.records);
-    if (page.cursor !== null) print.note(`More: the same search with --cursor ${page.cursor}`);
+    printRecords(print, page.records, 'No record matches.');
+    print.more('the same search with --cursor', page.cursor);
   });
 }
 
@@ -117,57 +107,32 @@ export async function checkpoint(invocation: Invocation): Promise<number> {
 }
 
 export async function prove(invocation: Invocation): Promise<number> {
-  const [wanted = ''] = invocation.args;
-  const seq = /^[0-9]+$/.test(wanted)
-    ? wanted
-    : await withRecords(invocation, ({ segments }) => String(endingOf(segments, wanted).seq));
-  await operateToFile(invocation, 'proveRecord', { seq }, '\n');
+  await operateToFile(invocation, 'proveRecord', { seq: invocation.args[0] }, '\n');
   return 0;
 }
 
 export async function receipt(invocation: Invocation): Promise<number> {
   const { args, flags, print } = invocation;
-  return withRecords(invocation, async ({ segments }) => {
-    const { envelope } = recordOf(endingOf(segments, args[0] ?? '')).body as {
-      envelope: { payload: string };
-    };
-    if (flags.decode === true) {
-      const statement: unknown = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8'));
-      return print.result(statement, () => print.value(statement));
-    }
-    await writeOut(invocation, [`${canonicalize(envelope)}${flags.out === undefined ? '\n' : ''}`]);
-    return 0;
-  });
+  const [call = ''] = args;
+  const envelope = await withRecords(invocation, (records) => receiptOf(invocation, records, call));
+  if (flags.decode === true) {
+    const statement: unknown = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8'));
+    return print.result(statement, () => print.value(statement));
+  }
+  await writeOut(invocation, [`${canonicalize(envelope)}${flags.out === undefined ? '\n' : ''}`]);
+  return 0;
 }
 
-/** The record that holds the receipt of a call. */
-export function endingOf(segments: Segments, call: string): RecordRow {
-  const ending = findRecords(segments, call).find(({ kind }) => kind === 'ended' || kind === 'refused');
-  if (ending !== undefined) return ending;
-  throw new CodedError(
-    'journal/unknown-record',
-    `Cannot find the ending of "${call}": the call is still running`,
-  );
+type Envelope = { readonly payload: string };
+
+/** The signed receipt of a call, from the record of its ending: it needs no gateway. */
+export async function receiptOf(invocation: Invocation, opened: Opening, call: string): Promise<Envelope> {
+  const { records } = await operateOn(invocation, opened, 'getRecord', { seq: call });
+  return endingIn(records, call).body.envelope as Envelope;
 }
 
-/** All records of a call, or the one record of that number. */
-function findRecords(segments: Segments, wanted: string): readonly RecordRow[] {
-  const isSeq = /^[1-9][0-9]{0,15}$/.test(wanted);
-  const one = isSeq ? recordAt(segments, Number(wanted)) : undefined;
-  const rows = isSeq ? (one === undefined ? [] : [one]) : recordsOfCall(segments, wanted);
-  if (rows.length > 0) return rows;
-  throw new CodedError(
-    'journal/unknown-record',
-    `Cannot find "${wanted}": no record has that number or call id`,
-  );
-}
-
-function recordsOfCall(segments: Segments, call: string): readonly RecordRow[] {
-  return searchRecords(segments, { call }, { newestFirst: false, limit: 100, cursor: null }).records;
-}
-
-function printRecords(print: Printer, records: readonly JournalRecord[]): void {
-  print.table(['SEQ', 'TIME', 'KIND', 'PRINCIPAL', 'TOOL', 'CALL', 'WHAT'], records.map(cellsOf));
+function printRecords(print: Printer, records: readonly JournalRecord[], none?: string): void {
+  print.table(['SEQ', 'TIME', 'KIND', 'PRINCIPAL', 'TOOL', 'CALL', 'WHAT'], records.map(cellsOf), none);
 }
 
 function cellsOf({ seq, at, kind, principal, tool, call, body }: JournalRecord): readonly string[] {

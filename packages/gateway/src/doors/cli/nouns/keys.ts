@@ -10,10 +10,7 @@ export async function list(invocation: Invocation): Promise<number> {
     print.table(
       ['KEY', 'SIGNS NOW', 'CREATED', 'RETIRED'],
       listed.keys.map(({ keyId, isCurrent, createdAt, retiredAt }) => [
-        keyId,
-        isCurrent ? 'yes' : 'no',
-        createdAt,
-        retiredAt ?? '-',
+        ...[keyId, isCurrent ? 'yes' : 'no', createdAt, retiredAt ?? '-'],
       ]),
     ),
   );
@@ -23,8 +20,6 @@ export async function exportKeys(invocation: Invocation): Promise<number> {
   await operateToFile(invocation, 'exportKeys', {});
   return 0;
 }
-
-type Rotation = { readonly from: string | null; readonly to: string };
 
 export async function rotate(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
@@ -38,7 +33,7 @@ export async function rotate(invocation: Invocation): Promise<number> {
 }
 
 /** Without its signing key the gateway cannot be opened, so that no policy can be asked; no operation does this. */
-async function rotateLost(invocation: Invocation): Promise<Rotation> {
+async function rotateLost(invocation: Invocation) {
   const by = principalOf(invocation);
   const { rotateKey } = await import('../../../invoke/administer.ts');
   return withRecords(invocation, (records) => rotateKey(records, by, true));

@@ -3,11 +3,11 @@ import type { Readable, Writable } from 'node:stream';
 import type { UpstreamRule } from '../../../config/config.ts';
 import type { Caller } from '../../../core/caller.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { type Principal, parsePrincipal } from '../../../core/principal.ts';
+import type { Principal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { makeMcp } from '../../mcp/index.ts';
-import { choiceOf, listOf, textOf, wrongUsage } from '../input.ts';
+import { choiceOf, listOf, principalOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
 /** The principal without --as. Not the name that the client gives itself: that would let it choose its rights. */
@@ -49,13 +49,8 @@ async function serveClient(invocation: Invocation, gateway: Opened<Gateway>): Pr
   return 0;
 }
 
-/** The principal that the client acts as. */
 function clientOf(invocation: Invocation): Principal {
-  const raw = textOf(invocation, 'as');
-  if (raw === undefined) return UNNAMED_CLIENT;
-  const principal = parsePrincipal(raw);
-  if (principal !== null) return principal;
-  throw wrongUsage(`Cannot use --as "${raw}": expected agent:NAME, user:NAME or service:NAME`);
+  return invocation.flags.as === undefined ? UNNAMED_CLIENT : principalOf(invocation);
 }
 
 /** Why a server that starts by hand most often does not start here. */

@@ -2,20 +2,18 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
-import { formatPrincipal } from '../../../core/principal.ts';
+import type { Json } from '../../../core/json.ts';
+import { parseStrict } from '../../../core/strict-json.ts';
 import { openSkills } from '../../../invoke/skills/audit.ts';
-import { checkCall, explainNow } from '../../../operations/explain-call.ts';
-import { checkDocument, explanationDocument } from '../../../operations/policies.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
+import { checkDocument } from '../../../operations/policies.ts';
 import { type CheckResult, checkDirectory } from '../../../policy/check.ts';
 import type { ToolsOf } from '../../../policy/parse.ts';
-import type { PolicyCaseResult } from '../../../policy/policy-test.ts';
-import { parseCases, runPolicyTests } from '../../../policy/policy-test.ts';
 import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
 import { processTool } from '../../../registry/process-tool.ts';
 import { Registry } from '../../../registry/registry.ts';
-import { principalOf, readFileFlag, readInput, textOf, timeoutOf, wrongUsage } from '../input.ts';
-import { callOf } from '../make-call.ts';
-import { withGateway } from '../opened.ts';
+import { readFileFlag, readInput, textOf, timeoutOf, wrongUsage } from '../input.ts';
+import { INPUT_LIMITS } from '../make-call.ts';
 import { operate } from '../operate.ts';
 import { printExplanation } from '../print-explanation.ts';
 import type { Printer } from '../printer.ts';
@@ -36,6 +34,7 @@ export async function list(invocation: Invocation): Promise<number> {
   });
 }
 
+/** Checks files of the caller, with a state directory or without one, so it asks no gateway: opening one would activate them. */
 export async function check(invocation: Invocation): Promise<number> {
   const { args, print, stateDir, edge } = invocation;
   const [given] = args;
@@ -101,46 +100,41 @@ function neverRun(): never {
 }
 
 export async function explain(invocation: Invocation): Promise<number> {
-  const { args, edge, print } = invocation;
+  const { args, print } = invocation;
   const [tool = ''] = args;
-  const principal = principalOf(invocation);
-  const timeoutMs = timeoutOf(invocation);
-  const rawInput = await readInput(invocation);
-  const run = textOf(invocation, 'run') ?? null;
-  return withGateway(invocation, async (gateway) => {
-    const { tenant } = gateway.config.gateway;
-    const call = callOf(edge, { principal, tenant, tool, rawInput, run, timeoutMs });
-    const explained = explainNow(gateway, await checkCall(gateway, call), edge.clock.nowMs());
-    print.result(explanationDocument(principal, tool, explained), () =>
-      printExplanation(print, `${formatPrincipal(principal)} calls ${tool}`, explained),
-    );
-    return explained.explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
-  });
+  const [timeoutMs, run] = [timeoutOf(invocation) ?? undefined, textOf(invocation, 'run')];
+  const input = readJson(tool, await readInput(invocation));
+  const explained = await operate(invocation, 'explainCall', { tool, input, run, timeoutMs });
+  const { verdict, principal } = explained;
+  print.result(explained, () => printExplanation(print, `${principal} calls ${tool}`, explained));
+  return verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
+}
+
+function readJson(tool: string, raw: string | Uint8Array): Json {
+  const parsed = parseStrict(raw, INPUT_LIMITS);
+  if (parsed.ok) return parsed.value;
+  throw new CodedError('registry/invalid-input', `Cannot use the input of ${tool}: ${parsed.message}`);
 }
 
 export async function test(invocation: Invocation): Promise<number> {
-  const { args, edge, print } = invocation;
+  const { args, print } = invocation;
   const [file = ''] = args;
-  const cases = parseCases(decode(await readFileFlag(file), file), file);
-  if (cases.length === 0) throw wrongUsage(`Cannot test with "${file}": it has no [[case]]`);
-  return withGateway(invocation, async (gateway) => {
-    const { tenant } = gateway.config.gateway;
-    const principal = { kind: 'user', name: 'policy-test' } as const;
-    const check = (tool: string, rawInput: string) =>
-      gateway.registry.check(callOf(edge, { principal, tenant, tool, rawInput }));
-    const results = await runPolicyTests(gateway.policy, cases, { check, tenant, nowMs: edge.clock.nowMs() });
-    const failed = results.filter(({ passed }) => !passed).length;
-    const passed = results.length - failed;
-    print.result({ passed, failed, cases: results }, () => {
-      for (const result of results) printCase(print, file, result);
-      print.line(`${passed} passed, ${failed} failed`);
-    });
-    return failed === 0 ? 0 : CODES['attest/unverified'].exitStatus;
+  const cases = decode(await readFileFlag(file), file);
+  const tested = await operate(invocation, 'testPolicies', { cases, file });
+  print.result(tested, () => {
+    for (const result of tested.cases) printCase(print, file, result);
+    print.line(`${tested.passed} passed, ${tested.failed} failed`);
   });
+  return tested.failed === 0 ? 0 : CODES['attest/unverified'].exitStatus;
 }
 
-function printCase(print: Printer, file: string, result: PolicyCaseResult): void {
-  const { name, line, passed, expected, actual, message } = result;
+type CaseResult = ResultOf<'testPolicies'>['cases'][number];
+
+function printCase(
+  print: Printer,
+  file: string,
+  { name, line, passed, expected, actual, message }: CaseResult,
+): void {
   if (passed) print.styled('green', 'pass', `  ${name}: ${actual}`);
   else
     print.styled('red', 'FAIL', `  ${file}:${line} ${name}: expected ${expected}, got ${actual}. ${message}`);

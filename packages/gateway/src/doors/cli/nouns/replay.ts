@@ -6,9 +6,11 @@ import { recordingDigest } from '../../../recordings/recordings.ts';
 import { countsAlike, type Replayed, replay } from '../../../tiers/a-wasm/replay.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { withGateway, withRecords } from '../opened.ts';
+import type { Opening } from '../operate.ts';
 import { writePrivateFile } from '../out-file.ts';
 import { bundleOf, type Claim, claimOf, type RunBundle, readBundle } from '../run-bundle.ts';
 import type { Invocation } from '../verb.ts';
+import { receiptOf } from './journal.ts';
 
 /** The exit status where the call did not end as the receipt says. */
 const DIFFERS = 1;
@@ -21,8 +23,10 @@ export async function replayCall(invocation: Invocation): Promise<number> {
   const { args, print, signal } = invocation;
   const [what = ''] = args;
   return withGateway(invocation, async (gateway) => {
-    const given = existsSync(what) ? await readBundle(invocation, what) : { format: null, call: what };
-    const bundle: RunBundle = given.format === null ? bundleOf(gateway, given.call) : (given as RunBundle);
+    const given = existsSync(what)
+      ? await readBundle(invocation, what)
+      : ({ format: null, call: what } as const);
+    const bundle = given.format === null ? await ownBundle(invocation, gateway, given.call) : given;
     const claim = claimOf(bundle.envelope);
     const module = Buffer.from(bundle.module, 'base64');
     // Boundary: no replay takes longer than a call could, whatever its file says.
@@ -41,9 +45,13 @@ export async function replayCall(invocation: Invocation): Promise<number> {
   });
 }
 
+/** The bundle of a call of this state directory. */
+async function ownBundle(invocation: Invocation, opened: Opening, call: string): Promise<RunBundle> {
+  return bundleOf(opened.store, call, await receiptOf(invocation, opened, call));
+}
+
 type Compared = Claim & { readonly isCounted: boolean };
 
-/** Every difference from the receipt, as sentences. */
 function differences(claim: Compared, replayed: Replayed, digest: string): string[] {
   const { code, outputDigest, fuel, parting } = replayed;
   const problems: string[] = [];
@@ -99,7 +107,7 @@ export async function exportRun(invocation: Invocation): Promise<number> {
   if (flags.force === true && path === undefined)
     throw wrongUsage('Cannot use --force: --out is missing, expected a file to replace');
   return withRecords(invocation, async (records) => {
-    const bundle = bundleOf(records, invocation.args[0] ?? '');
+    const bundle = await ownBundle(invocation, records, invocation.args[0] ?? '');
     const text = `${canonicalize(bundle as unknown as Json)}\n`;
     if (path === undefined) await print.exact(text);
     else {

@@ -1,5 +1,3 @@
-import type { VaultConfig } from '../../../config/config.ts';
-import type { Principal } from '../../../core/principal.ts';
 import { requireAdministrator } from '../../../invoke/administer.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import type { LockSource } from '../../../vault/lock.ts';
@@ -21,12 +19,10 @@ import { operateOn } from '../operate.ts';
 import type { Invocation } from '../verb.ts';
 
 /** The longest value and a line end, so that it is the vault that refuses a value that is too long. */
+const TOO_LONG = `it has more than ${MAX_VALUE_BYTES} bytes, expected 1 to ${MAX_VALUE_BYTES}`;
 const BOUND: Bound = {
   maxBytes: MAX_VALUE_BYTES + 2,
-  refuse: () =>
-    wrongUsage(
-      `Cannot use the value of the secret: it has more than ${MAX_VALUE_BYTES} bytes, expected 1 to ${MAX_VALUE_BYTES}`,
-    ),
+  refuse: () => wrongUsage(`Cannot use the value of the secret: ${TOO_LONG}`),
 };
 const LOCKS: readonly LockSource[] = ['passphrase', 'file'];
 
@@ -36,8 +32,7 @@ export async function set(invocation: Invocation): Promise<number> {
   // Before anyone types a value for a name that cannot be used.
   checkName(name);
   const where = formatScope(scopeOf(invocation));
-  return administerVault(invocation, async (administered) => {
-    const { gateway } = administered;
+  return administerVault(invocation, async (gateway) => {
     await unlock(invocation, gateway.vault);
     const value = await readValue(invocation, name);
     const kept = await operateOn(invocation, gateway, 'setSecret', { name, scope: where, value });
@@ -46,7 +41,7 @@ export async function set(invocation: Invocation): Promise<number> {
       print.note('set', 'green', `  ${name} (${where}), version ${version}, ${bytes} bytes`);
       if (bytes < MIN_SCRUBBED_BYTES)
         print.note('!', 'yellow', ' it is too short to be removed from the output of tools');
-      noteLock(invocation, administered);
+      noteLock(invocation, gateway);
     });
   });
 }
@@ -63,20 +58,18 @@ async function readValue(invocation: Invocation, name: string): Promise<Uint8Arr
 
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  return administerVault(invocation, async (administered) => {
-    const listed = await operateOn(invocation, administered.gateway, 'listSecrets', {});
+  return administerVault(invocation, async (gateway) => {
+    const listed = await operateOn(invocation, gateway, 'listSecrets', {});
     const { secrets } = listed;
     return print.result(listed, () => {
-      if (secrets.length === 0) print.line('The vault has no secrets.');
-      else {
-        print.table(
-          ['NAME', 'SCOPE', 'VERSION', 'BYTES', 'SET', 'USED'],
-          secrets.map(({ name, scope, version, bytes, createdAt, usedAt }) => [
-            ...[name, scope, String(version), String(bytes), createdAt, usedAt ?? 'never'],
-          ]),
-        );
-      }
-      noteLock(invocation, administered);
+      print.table(
+        ['NAME', 'SCOPE', 'VERSION', 'BYTES', 'SET', 'USED'],
+        secrets.map(({ name, scope, version, bytes, createdAt, usedAt }) => [
+          ...[name, scope, String(version), String(bytes), createdAt, usedAt ?? 'never'],
+        ]),
+        'The vault has no secrets.',
+      );
+      noteLock(invocation, gateway);
     });
   });
 }
@@ -86,7 +79,7 @@ export async function remove(invocation: Invocation): Promise<number> {
   const [name = ''] = args;
   checkName(name);
   const where = formatScope(scopeOf(invocation));
-  return administerVault(invocation, async ({ gateway }) => {
+  return administerVault(invocation, async (gateway) => {
     const { vault } = gateway;
     if (vault.lockedWith !== null) await unlock(invocation, vault);
     const removed = await operateOn(invocation, gateway, 'removeSecret', { name, scope: where });
@@ -94,17 +87,17 @@ export async function remove(invocation: Invocation): Promise<number> {
   });
 }
 
+/** The passphrase that locks the vault is typed at this machine and never travels, so no operation rotates it. */
 export async function rotate(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const target = choiceOf(invocation, 'to', LOCKS);
   const lost = flags.lost === true;
-  return administerVault(invocation, async (administered) => {
-    const { by } = administered;
-    const { vault } = administered.gateway;
+  return administerVault(invocation, async (gateway) => {
+    const { vault } = gateway;
     if (!lost && vault.lockedWith !== null) await unlock(invocation, vault);
-    const passphrase = await newPassphrase(invocation, administered, target);
+    const passphrase = await newPassphrase(invocation, gateway, target);
     const to = target === undefined ? {} : { to: target };
-    const rotation = await vault.rotate(by, { ...to, ...passphrase, lost });
+    const rotation = await vault.rotate(principalOf(invocation), { ...to, ...passphrase, lost });
     return print.result({ ...rotation, lost }, () => {
       const { secrets, to: lock } = rotation;
       if (lost) print.note('started over', 'yellow', `  secrets removed: ${secrets}`);
@@ -119,7 +112,7 @@ export async function rotate(invocation: Invocation): Promise<number> {
 /** Asked for where a person can choose one: the file of the operator comes first, and a script has no terminal. */
 async function newPassphrase(
   invocation: Invocation,
-  { gateway: { vault }, settings }: Administered,
+  { vault, config: { vault: settings } }: Opened<Gateway>,
   to: LockSource | undefined,
 ): Promise<{ readonly passphrase?: string }> {
   const target = to ?? vault.lockedWith ?? settings.key;
@@ -127,26 +120,18 @@ async function newPassphrase(
   return { passphrase: await askNewPassphrase(invocation) };
 }
 
-/** The gateway and the administrator who uses its vault. */
-type Administered = {
-  readonly gateway: Opened<Gateway>;
-  readonly by: Principal;
-  readonly settings: VaultConfig;
-};
-
 /** Opens the gateway and asks the policies whether the caller may administer it, before anything is typed. */
 function administerVault(
   invocation: Invocation,
-  act: (administered: Administered) => Promise<number>,
+  act: (gateway: Opened<Gateway>) => Promise<number>,
 ): Promise<number> {
   const by = principalOf(invocation);
   return withGateway(invocation, (gateway) => {
     requireAdministrator(gateway, by, gateway.config.gateway.tenant);
-    return act({ gateway, by, settings: gateway.config.vault });
+    return act(gateway);
   });
 }
 
-/** The scope of --scope; `global` when it is absent. */
 function scopeOf(invocation: Invocation): VaultScope {
   const raw = textOf(invocation, 'scope');
   const scope = raw === undefined ? GLOBAL : parseScope(raw);
@@ -164,7 +149,6 @@ async function unlock(invocation: Invocation, vault: Vault): Promise<void> {
   await vault.open();
 }
 
-/** A new passphrase, typed twice. */
 async function askNewPassphrase(invocation: Invocation): Promise<string> {
   const passphrase = await askHidden(invocation, 'New passphrase of the vault');
   const again = await askHidden(invocation, 'Repeat the passphrase');
@@ -172,15 +156,11 @@ async function askNewPassphrase(invocation: Invocation): Promise<string> {
   return passphrase;
 }
 
-/** Notes that the vault is locked with something else than palisade.toml names. */
-function noteLock({ print }: Invocation, { gateway, settings }: Administered): void {
-  const { lockedWith } = gateway.vault;
+function noteLock({ print }: Invocation, { vault, config: { vault: settings } }: Opened<Gateway>): void {
+  const { lockedWith } = vault;
   // A keychain is not supported yet; the vault reports that where it is needed.
   if (lockedWith === null || lockedWith === settings.key || settings.key === 'keychain') return;
-  print.note(
-    '!',
-    'yellow',
-    ` the vault is locked with a ${lockedWith}, palisade.toml says "${settings.key}"`,
-  );
+  const is = ` the vault is locked with a ${lockedWith}, palisade.toml says "${settings.key}"`;
+  print.note('!', 'yellow', is);
   print.next(`palisade secrets rotate --to ${settings.key}`);
 }

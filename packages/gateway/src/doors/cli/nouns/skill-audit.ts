@@ -2,17 +2,15 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Gateway } from '../../../invoke/gateway.ts';
-import { auditSkill } from '../../../invoke/skills/audit.ts';
+import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { examine } from '../../../invoke/skills/examine.ts';
-import type { Acting } from '../../../invoke/skills/skill-acts.ts';
-import { auditDocument, factsOf } from '../../../operations/skill-document.ts';
 import type { AuditReport } from '../../../skills/audit/check.ts';
 import { dueForAudit, versionsOf } from '../../../skills/index/read.ts';
-import type { InstalledSkill } from '../../../skills/index/skill.ts';
+import type { SkillSummary } from '../../../skills/index/skill.ts';
 import { wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
-import { openPackageFile, parseReference } from '../skill/package-file.ts';
+import { operateOn } from '../operate.ts';
+import { openNamedPackage, parseReference } from '../skill/package-file.ts';
 import { printReportOf, summaryOfReport } from '../skill/print-skill.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -41,16 +39,15 @@ function isFile({ edge }: Invocation, named: string): boolean {
 async function auditInstalled(invocation: Invocation, raw: string): Promise<number> {
   const { print } = invocation;
   const named = parseReference(raw);
-  return actAs(invocation, async (gateway, acting) => {
+  return actAs(invocation, async (gateway) => {
     if (raw.endsWith('.skill') && versionsOf(gateway.store, named.id).length === 0) throw neither(raw);
-    const skill = await auditSkill(gateway, { ...acting, ...named, ...howOf(invocation) });
-    const { report } = skill;
-    if (report === null) throw new TypeError(`Cannot show the audit of ${skill.id}: it has no report`);
-    print.result(auditDocument(skill), () => {
-      printReportOf(print, report);
-      noteState(invocation, skill);
+    const audited = await operateOn(invocation, gateway, 'auditSkill', { ...named, ...howOf(invocation) });
+    const { skill, version, state, reason } = audited;
+    print.result(audited, () => {
+      printReportOf(print, audited);
+      print.next(`${skill}@${version} is ${state}${reason === null ? '' : `: ${reason}`}`);
     });
-    return statusOf(report);
+    return statusOf(audited);
   });
 }
 
@@ -59,10 +56,10 @@ function neither(raw: string): CodedError {
   return new CodedError('skill/unknown', message);
 }
 
-/** Inspected only: what is not installed is not run. */
+/** Inspected only: what is not installed is not run. It is a file of the caller, so no operation takes it. */
 async function auditFile(invocation: Invocation, path: string): Promise<number> {
   const { print } = invocation;
-  const pkg = await openPackageFile(invocation, path);
+  const { pkg } = await openNamedPackage(invocation, path);
   return actAs(invocation, async (gateway) => {
     const report = await examine(gateway, pkg, null);
     print.result({ ...report, state: null, reason: null }, () => {
@@ -75,18 +72,18 @@ async function auditFile(invocation: Invocation, path: string): Promise<number> 
 
 async function auditAllDue(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  return actAs(invocation, async (gateway, acting) => {
+  return actAs(invocation, async (gateway) => {
     const nowMs = gateway.clock.nowMs();
     const beforeMs = nowMs - gateway.skills.terms.reauditAfterMs;
     const due = dueForAudit(gateway.store, { beforeMs, nowMs, limit: MOST_DUE });
     const results: DueResult[] = [];
     for (const named of due) {
       if (!print.json) print.note('auditing', 'dim', `  ${named.id}@${named.version}`);
-      results.push(await auditOne(gateway, acting, { ...named, ...howOf(invocation) }));
+      results.push(await auditOne(invocation, gateway, named));
     }
     print.result({ audited: results }, () => {
-      if (results.length === 0) print.line('No audit is due.');
-      else print.table(['SKILL', 'STATE', 'AUDIT'], results.map(dueRow));
+      const rows = results.map(({ skill, state, summary }) => [skill, state, summary]);
+      print.table(['SKILL', 'STATE', 'AUDIT'], rows, 'No audit is due.');
     });
     if (due.length === MOST_DUE) print.note('More audits may be due: run the command again.');
     return results.every(({ verdict }) => verdict === 'passed') ? 0 : FAILED;
@@ -99,34 +96,28 @@ type DueResult = {
   readonly state: string;
   readonly summary: string;
 };
-type One = { readonly id: string; readonly version: string } & ReturnType<typeof howOf>;
 
 /** A skill that cannot be audited does not keep the others from their audit. */
-async function auditOne(gateway: Gateway, acting: Acting, one: One): Promise<DueResult> {
-  const skill = `${one.id}@${one.version}`;
+async function auditOne(
+  invocation: Invocation,
+  gateway: Opened<Gateway>,
+  { id, version }: Pick<SkillSummary, 'id' | 'version'>,
+): Promise<DueResult> {
+  const skill = `${id}@${version}`;
   try {
-    const { report, state } = await auditSkill(gateway, { ...acting, ...one });
-    const verdict = report?.verdict ?? 'failed';
-    return { skill, verdict, state, summary: report === null ? verdict : summaryOfReport(report) };
+    const input = { id, version, ...howOf(invocation) };
+    const audited = await operateOn(invocation, gateway, 'auditSkill', input);
+    return { skill, verdict: audited.verdict, state: audited.state, summary: summaryOfReport(audited) };
   } catch (error) {
     if (!(error instanceof CodedError) || !error.code.startsWith('skill/')) throw error;
     return { skill, verdict: 'failed', state: 'unknown', summary: error.message };
   }
 }
 
-function dueRow({ skill, state, summary }: DueResult): readonly string[] {
-  return [skill, state, summary];
+function howOf({ flags }: Invocation) {
+  return { withCases: flags['no-tests'] !== true };
 }
 
-function howOf({ flags, signal }: Invocation) {
-  return { withCases: flags['no-tests'] !== true, signal };
-}
-
-function noteState({ print }: Invocation, skill: InstalledSkill): void {
-  const { id, version, state, reason } = factsOf(skill);
-  print.next(`${id}@${version} is ${state}${reason === null ? '' : `: ${reason}`}`);
-}
-
-function statusOf({ verdict }: AuditReport): number {
+function statusOf({ verdict }: Pick<AuditReport, 'verdict'>): number {
   return verdict === 'passed' ? 0 : FAILED;
 }

@@ -52,14 +52,10 @@ export async function test(invocation: Invocation): Promise<number> {
   finishUnread(invocation);
   const { pkg } = await packageOf(invocation);
   return withGateway(invocation, async (gateway) => {
-    const results = await runCases(gateway, {
-      pkg,
-      by,
-      tenant: gateway.config.gateway.tenant,
-      signal,
-      withCapabilities: flags['with-capabilities'] === true,
-      onCase: (result) => printCase(print, result),
-    });
+    const { tenant } = gateway.config.gateway;
+    const withCapabilities = flags['with-capabilities'] === true;
+    const onCase = (result: CaseResult) => printCase(print, result);
+    const results = await runCases(gateway, { pkg, by, tenant, signal, withCapabilities, onCase });
     return printCases(print, pkg.manifest.id, results);
   });
 }
@@ -102,16 +98,14 @@ export async function pack(invocation: Invocation): Promise<number> {
   const { id, version } = pkg.manifest;
   const out = textOf(invocation, 'out') ?? `${fileNameOf(id)}-${version}.skill`;
   replaceFile(resolve(edge.cwd, out), bytes);
-  if (print.json) {
-    const { artifact } = pkg;
-    print.document({ file: out, skill: id, version, bytes: bytes.length, artifact, entries: entryRows(pkg) });
-    return 0;
-  }
-  print.styled('green', 'packed', `  ${id} ${version} into ${out}`);
-  print.line(`  ${bytes.length} bytes, sha256 ${pkg.artifact}`);
-  printEntries(print, pkg);
-  print.next(`palisade skill sign ${shellWord(out)} --key FILE`);
-  return 0;
+  const { artifact } = pkg;
+  const about = { file: out, skill: id, version, bytes: bytes.length, artifact, entries: entryRows(pkg) };
+  return print.result(about, () => {
+    print.styled('green', 'packed', `  ${id} ${version} into ${out}`);
+    print.line(`  ${bytes.length} bytes, sha256 ${artifact}`);
+    printEntries(print, pkg);
+    print.next(`palisade skill sign ${shellWord(out)} --key FILE`);
+  });
 }
 
 /** The id without its publisher: ids and versions are plain, so the name cannot point to another folder. */
@@ -136,18 +130,16 @@ export async function sign(invocation: Invocation): Promise<number> {
   const { id, version } = pkg.manifest;
   const { keyId } = key;
   const publicKey = isNew ? publicFileOf(given) : null;
-  if (print.json) {
-    const artifact = digestBytes(signed);
-    print.document({ file: out, skill: id, version, keyId, publicKey, bytes: signed.length, artifact });
-    return 0;
-  }
-  print.styled('green', 'signed', `  ${id} ${version} in ${out}`);
-  print.line(`  key ${keyId}`);
-  print.line(`  ${signed.length} bytes, sha256 ${digestBytes(signed)}`);
-  if (publicKey !== null)
-    print.note(`Keep ${given} private, and give ${publicKey} to those who will trust it.`);
-  print.next(`palisade skill inspect ${shellWord(out)}`);
-  return 0;
+  const artifact = digestBytes(signed);
+  const about = { file: out, skill: id, version, keyId, publicKey, bytes: signed.length, artifact };
+  return print.result(about, () => {
+    print.styled('green', 'signed', `  ${id} ${version} in ${out}`);
+    print.line(`  key ${keyId}`);
+    print.line(`  ${signed.length} bytes, sha256 ${artifact}`);
+    if (publicKey !== null)
+      print.note(`Keep ${given} private, and give ${publicKey} to those who will trust it.`);
+    print.next(`palisade skill inspect ${shellWord(out)}`);
+  });
 }
 
 /** Inspects a package offline: no state directory is opened, so whether its key is trusted is not checked. */
@@ -159,7 +151,6 @@ export async function inspect(invocation: Invocation): Promise<number> {
 
 const MAX_KEY_BYTES = 4096;
 
-/** The file of the public part of a key, for those who will trust it. */
 function publicFileOf(path: string): string {
   return `${path}.pub.json`;
 }
@@ -196,8 +187,7 @@ function readBytes(path: string): Buffer | null {
     return readPrivateFile(path, MAX_KEY_BYTES);
   } catch (error) {
     if (!(error instanceof UnfitFile)) throw error;
-    throw new CodedError('door/wrong-usage', `Cannot read the key "${path}": ${error.message}`, {
-      remedy: 'Give the private key, in a file that only you can read (`chmod 600`).',
-    });
+    const remedy = 'Give the private key, in a file that only you can read (`chmod 600`).';
+    throw wrongUsage(`Cannot read the key "${path}": ${error.message}`, remedy);
   }
 }

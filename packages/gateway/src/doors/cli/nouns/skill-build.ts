@@ -2,9 +2,10 @@ import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadConfig } from '../../../config/load.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { type Digest, digestBytes } from '../../../core/digest.ts';
+import { digestBytes } from '../../../core/digest.ts';
 import type { Json } from '../../../core/json.ts';
 import type { Outcome } from '../../../core/outcome.ts';
+import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
 import { principalOf } from '../input.ts';
@@ -82,22 +83,16 @@ async function buildAll(
   }
 }
 
-type Layout = {
+type Layout = Pick<ManifestBuild, 'modules'> & {
   readonly folder: string;
   readonly found: FoundCompiler;
   readonly scratch: ScratchFolder;
-  readonly modules: ManifestBuild['modules'];
 };
 
 /** The arguments of the compiler for each module; the WIT world of a component is written on the way. */
-function argumentsOf({
-  folder,
-  found,
-  scratch,
-  modules,
-}: Layout): (module: string) => readonly string[] | null {
+function argumentsOf({ folder, found, scratch, modules }: Layout) {
   const { compiler, guest, packages } = found;
-  return (module) => {
+  return (module: string): readonly string[] | null => {
     const pair = modules.find((each) => each.module === module);
     if (pair === undefined) return null;
     const { source } = pair;
@@ -122,27 +117,16 @@ function nothingToBuild(): CodedError {
   });
 }
 
-/** A module that was built and moved to its path. */
-type BuiltModule = {
-  readonly source: string;
-  readonly module: string;
-  readonly bytes: number;
-  readonly sha256: Digest;
-  readonly callId: string;
-  readonly wallMs: number;
-  /** Dangerous files that the compiler left in the folder. */
-  readonly findings: readonly Json[];
-};
+type BuiltModule = Awaited<ReturnType<typeof buildModule>>;
 
-/** A failed build with the output of the compiler. */
 class BuildFailure extends CodedError {
   readonly callId: string;
   readonly output: string;
 
-  constructor(message: string, failure: { readonly callId: string; readonly output: string }) {
+  constructor(message: string, callId: string, outcome: Outcome) {
     super('skill/build-failed', message);
-    this.callId = failure.callId;
-    this.output = failure.output;
+    this.callId = callId;
+    this.output = textOf(outcome);
   }
 }
 
@@ -154,14 +138,12 @@ type BuildJob = {
   readonly compiler: string;
 };
 
-type OpenedGateway = Awaited<ReturnType<Invocation['openGateway']>>;
-
 /** Builds one module by one call of the tool, and moves it to its path when it is complete. */
 async function buildModule(
   invocation: Invocation,
-  gateway: OpenedGateway,
+  gateway: Opened<Gateway>,
   { folder, pair, out, compiler }: BuildJob,
-): Promise<BuiltModule> {
+) {
   const call = callOf(invocation.edge, {
     principal: principalOf(invocation),
     tenant: gateway.config.gateway.tenant,
@@ -172,7 +154,10 @@ async function buildModule(
   // What a compiler leaves in the folder can be a trap for those who work there.
   if (!invocation.print.json) printWorkspace(invocation.print, outcome, false);
   requireOk(outcome, callId, `Cannot build "${pair.module}" from "${pair.source}": ${compiler}`);
-  const bytes = readModule(folder, out, { callId, output: textOf(outcome), module: pair.module });
+  const path = join(folder, out);
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
+    throw new BuildFailure(`Cannot build "${pair.module}": the compiler wrote no module`, callId, outcome);
+  const bytes = readRegular(path, pair.module);
   moveIntoPlace(folder, out, pair.module);
   const { findings = [] } = outputOf(outcome);
   const { wallMs } = usage;
@@ -186,18 +171,7 @@ function requireOk(outcome: Outcome, callId: string, what: string): void {
     throw new CodedError(outcome.code, outcome.message, { remedy: outcome.remedy });
   const { exitCode = null, signal = null } = outputOf(outcome);
   const how = signal === null ? `exited with status ${exitCode}` : `was killed by ${signal}`;
-  throw new BuildFailure(`${what} ${how}, expected 0`, { callId, output: textOf(outcome) });
-}
-
-function readModule(
-  folder: string,
-  out: string,
-  failure: { readonly callId: string; readonly output: string; readonly module: string },
-): Uint8Array {
-  const path = join(folder, out);
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
-    throw new BuildFailure(`Cannot build "${failure.module}": the compiler wrote no module`, failure);
-  return readRegular(path, failure.module);
+  throw new BuildFailure(`${what} ${how}, expected 0`, callId, outcome);
 }
 
 /** Boundary: a compiler that replaced a folder by a link does not choose where the module is written. */
@@ -236,8 +210,5 @@ function outputOf(outcome: Outcome): CompilerOutput {
 
 function textOf(outcome: Outcome): string {
   const { stdout = '', stderr = '' } = outputOf(outcome);
-  return [stdout, stderr]
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
-    .join('\n');
+  return `${stdout.trim()}\n${stderr.trim()}`.trim();
 }

@@ -11,67 +11,61 @@ import { parseReference } from '../skill/package-file.ts';
 import type { Invocation, VerbRun } from '../verb.ts';
 
 type Change = {
-  readonly event: ChangeEvent;
   readonly style: 'green' | 'yellow' | 'red';
   /** What the skill is afterwards. */
   readonly done: string;
-  /** What cannot be undone, and so is confirmed first; null: it can be undone. */
-  readonly warning: string | null;
-  /** What to run next; null: nothing. */
-  readonly next: ((reference: string) => string) | null;
+  /** What cannot be undone, and so is confirmed first; left out: it can be undone. */
+  readonly warning?: string;
+  /** What to run next. */
+  readonly next?: (reference: string) => string;
 };
 
-export const quarantine: VerbRun = (invocation) =>
-  change(invocation, {
-    event: 'quarantine',
+const CHANGES: Readonly<Record<ChangeEvent, Change>> = {
+  quarantine: {
     style: 'yellow',
     done: 'quarantined',
-    warning: null,
     next: (skill) => `to let it run again: palisade skill approve ${skill}`,
-  });
-
-export const enable: VerbRun = (invocation) =>
-  change(invocation, { event: 'enable', style: 'green', done: 'enabled', warning: null, next: null });
-
-export const disable: VerbRun = (invocation) =>
-  change(invocation, {
-    event: 'disable',
+  },
+  enable: { style: 'green', done: 'enabled' },
+  disable: {
     style: 'yellow',
     done: 'disabled',
-    warning: null,
     next: (skill) => `to enable it again: palisade skill enable ${skill}`,
-  });
-
-export const revoke: VerbRun = (invocation) =>
-  change(invocation, {
-    event: 'revoke',
+  },
+  revoke: {
     style: 'red',
     done: 'revoked',
     warning: 'These exact bytes never run again, and running calls are ended. This cannot be undone.',
-    next: null,
-  });
-
-export const remove: VerbRun = (invocation) =>
-  change(invocation, {
-    event: 'remove',
+  },
+  remove: {
     style: 'yellow',
     done: 'removed',
     warning: 'The package and its grant are deleted; the journal keeps what was done.',
-    next: null,
-  });
+  },
+};
+
+export const quarantine: VerbRun = (invocation) => change(invocation, 'quarantine');
+export const enable: VerbRun = (invocation) => change(invocation, 'enable');
+export const disable: VerbRun = (invocation) => change(invocation, 'disable');
+export const revoke: VerbRun = (invocation) => change(invocation, 'revoke');
+export const remove: VerbRun = (invocation) => change(invocation, 'remove');
 
 /** Takes a skill one step through its life; a step that cannot be undone is confirmed first. */
-async function change(invocation: Invocation, wanted: Change): Promise<number> {
+async function change(invocation: Invocation, event: ChangeEvent): Promise<number> {
   const { args, print } = invocation;
-  const named = parseReference(args[0] ?? '');
-  const { event, warning } = wanted;
-  if (warning !== null) requireAnswerable(invocation, questionOf(event, named.id));
+  const { id: named, version: chosen = null } = parseReference(args[0] ?? '');
+  const { style, done, warning, next } = CHANGES[event];
+  if (warning !== undefined) requireAnswerable(invocation, questionOf(event, named));
   return actAs(invocation, async (gateway) => {
-    const { id, version, state, artifact } = chooseVersion(gateway.store, named, event);
+    const { id, version, state, artifact } = chooseVersion(
+      gateway.store,
+      { id: named, version: chosen },
+      event,
+    );
     // No one is asked about a step that cannot be taken.
     nextState(state, event, { id, version });
-    const all = event === 'revoke' && named.version === null ? revocable(gateway.store, id) : [version];
-    if (warning !== null) {
+    const all = event === 'revoke' && chosen === null ? revocable(gateway.store, id) : [version];
+    if (warning !== undefined) {
       print.styled('bold', `${id}@${version}`, `  ${state}  sha256 ${artifact}`);
       print.styled('yellow', '! ', warning);
       if (all.length > 1) print.styled('yellow', '! ', `It applies to all versions: ${all.join(', ')}.`);
@@ -83,8 +77,8 @@ async function change(invocation: Invocation, wanted: Change): Promise<number> {
     const skill = await operateOn(invocation, gateway, `${event}Skill`, input);
     return print.result(skill, () => {
       const changed = all.map((each) => `${id}@${each}`).join(', ');
-      print.note(wanted.done, wanted.style, `  ${changed}${reason === undefined ? '' : `: ${reason}`}`);
-      if (wanted.next !== null) print.next(wanted.next(`${id}@${version}`));
+      print.note(done, style, `  ${changed}${reason === undefined ? '' : `: ${reason}`}`);
+      if (next !== undefined) print.next(next(`${id}@${version}`));
     });
   });
 }
@@ -107,7 +101,7 @@ function questionOf(event: string, id: string): Question {
 export async function rollback(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const { id, version } = parseReference(args[0] ?? '');
-  if (version !== null)
+  if (version !== undefined)
     throw wrongUsage(
       `Cannot roll back to "${args[0]}": it names a version, expected the id alone; use \`skill enable\` for a version`,
     );

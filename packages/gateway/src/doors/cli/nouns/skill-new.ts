@@ -15,7 +15,6 @@ const MOST_PUBLISHER_CHARS = 32;
 const MOST_ID_CHARS = 64;
 /** The publisher where the login name is not a valid one. */
 const FALLBACK = 'example';
-/** Names that cannot be published under. */
 const RESERVED: ReadonlySet<string> = new Set(['palisade', 'local', 'test', '']);
 
 /** Creates a skill that builds and passes its tests as it is. */
@@ -28,17 +27,15 @@ export async function create(invocation: Invocation): Promise<number> {
   requireEmpty(folder, given);
   write(folder, files);
   const { id, publisher, language } = skill;
-  if (print.json) {
-    print.document({ skill: id, publisher, language, folder, files: [...files.keys()].sort() });
-    return 0;
-  }
-  print.styled('green', 'created', `  ${id} in ${given}`);
-  for (const path of [...files.keys()].sort()) print.line(`  ${path}`);
-  for (const verb of ['build', 'test', 'pack']) print.next(`palisade skill ${verb} ${shellWord(given)}`);
-  return 0;
+  const paths = [...files.keys()].sort();
+  return print.result({ skill: id, publisher, language, folder, files: paths }, () => {
+    print.styled('green', 'created', `  ${id} in ${given}`);
+    for (const path of paths) print.line(`  ${path}`);
+    for (const verb of ['build', 'test', 'pack']) print.next(`palisade skill ${verb} ${shellWord(given)}`);
+  });
 }
 
-function requestedSkill(invocation: Invocation, folder: string): NewSkill {
+function requestedSkill(invocation: Invocation, folder: string) {
   const { edge } = invocation;
   const asked = textOf(invocation, 'id');
   const publisher = textOf(invocation, 'publisher') ?? asked?.split('.')[0] ?? publisherOf(edge.env.user);
@@ -79,9 +76,8 @@ function requireEmpty(folder: string, given: string): void {
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === 'ENOENT') return;
-    throw wrongUsage(
-      `Cannot create the skill in "${given}": it fails with ${code}, expected a new or empty folder`,
-    );
+    const why = `it fails with ${code}, expected a new or empty folder`;
+    throw wrongUsage(`Cannot create the skill in "${given}": ${why}`);
   }
   throw wrongUsage(
     `Cannot create the skill in "${given}": the folder has files, expected a new or empty one`,
@@ -109,13 +105,7 @@ function write(folder: string, files: ReadonlyMap<string, string>): void {
   }
 }
 
-/** The names and the language of a new skill. */
-type NewSkill = {
-  readonly id: string;
-  readonly publisher: string;
-  readonly name: string;
-  readonly language: Language;
-};
+type NewSkill = ReturnType<typeof requestedSkill>;
 
 /** The files of a new skill by their paths; refuses names that its own manifest would refuse. */
 function makeSkill(skill: NewSkill): ReadonlyMap<string, string> {
@@ -128,11 +118,6 @@ function makeSkill(skill: NewSkill): ReadonlyMap<string, string> {
   return files;
 }
 
-/** The part of an id after its publisher, as a name of lower-case letters, digits and dashes. */
-function shortNameOf({ id, publisher }: Pick<NewSkill, 'id' | 'publisher'>): string {
-  return id.slice(publisher.length + 1).replaceAll('.', '-');
-}
-
 function valuesFor(skill: NewSkill): ReadonlyMap<string, string> {
   const { source, name: languageName } = LANGUAGES[skill.language];
   return new Map([
@@ -141,7 +126,7 @@ function valuesFor(skill: NewSkill): ReadonlyMap<string, string> {
     ['PUBLISHER', tomlText(skill.publisher)],
     ['NAME', tomlText(skill.name)],
     ['TITLE', skill.name],
-    ['SLUG', shortNameOf(skill)],
+    ['SLUG', skill.id.slice(skill.publisher.length + 1).replaceAll('.', '-')],
     ['LANGUAGE', skill.language],
     ['LANGUAGE_NAME', languageName],
     ['SOURCE', source],
@@ -169,6 +154,6 @@ function requireValid(files: ReadonlyMap<string, string>): void {
   if (result.ok) return;
   const [first] = result.problem;
   throw wrongUsage(
-    first === undefined ? 'Cannot create the skill: its manifest would not be valid' : sentenceOf(first),
+    first === undefined ? 'Cannot create the skill: its manifest is not valid' : sentenceOf(first),
   );
 }

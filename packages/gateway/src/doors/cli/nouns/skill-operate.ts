@@ -1,19 +1,18 @@
+import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { LIMIT_CEILINGS } from '../../../core/limits.ts';
-import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
-import { skillDocument } from '../../../operations/skill-document.ts';
+import { askedAndGranted, signerState } from '../../../operations/skill-document.ts';
 import { type Narrowing, narrowGrant, type SkillGrant } from '../../../skills/grant.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
-import { listOf, numberOf, textOf, wrongUsage } from '../input.ts';
+import { listOf, pairsOf, textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
-import { operate } from '../operate.ts';
+import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
-import { readBytes, readTime } from '../quantities.ts';
+import { limitsOf, timeOf } from '../quantities.ts';
 import { parseReference, readPackageFile } from '../skill/package-file.ts';
 import {
   findingsOf,
@@ -21,12 +20,11 @@ import {
   printDifference,
   printFindings,
   riskWith,
-  signerNow,
+  signerOf,
   summaryOfReport,
 } from '../skill/print-skill.ts';
 import type { Invocation } from '../verb.ts';
 
-const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
 const MOST_WITHHELD = 256;
 
 type Installed = ResultOf<'installSkill'>;
@@ -43,10 +41,10 @@ export async function install(invocation: Invocation): Promise<number> {
 }
 
 function printInstalled(print: Printer, { skill, difference, isNew }: Installed): void {
-  const { id, version, name, publisher, keyId, trust, state, reason, report, artifact } = skill;
+  const { id, version, name, state, reason, report, artifact } = skill;
   print.styled('bold', `${id}@${version}`, `  ${state}`);
   print.line(`name       ${name}`);
-  print.line(`publisher  ${publisher}, key ${keyId}, ${TRUSTED[trust]}`);
+  print.line(`publisher  ${signerOf(skill)}`);
   print.line(`sha256     ${artifact}`);
   print.line(`state      ${state}${reason === null ? '' : `: ${reason}`}`);
   print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
@@ -71,28 +69,27 @@ export async function approve(invocation: Invocation): Promise<number> {
   const named = parseReference(args[0] ?? '');
   const narrowing = narrowingOf(invocation);
   requireAnswerable(invocation, approvalQuestion(named.id, 0));
-  return actAs(invocation, async (gateway, acting) => {
-    const skill = requireSkill(gateway.store, named, ['quarantined']);
-    const { id, version } = skill;
+  return actAs(invocation, async (gateway) => {
+    // What would be granted is shown before it is approved, so it is read here.
+    const skill = requireSkill(gateway.store, { ...named, version: named.version ?? null }, ['quarantined']);
+    const { id, version, artifact } = skill;
     nextState(skill.state, 'approve', skill);
     const warnings = requirePassed(skill);
     const grant = narrowGrant(skill.manifest, narrowing);
-    const signer = signerNow(gateway.store, skill, invocation.edge.clock.nowMs());
-    printOffer(print, { skill, grant, signer });
+    const keyState = signerState(gateway.store, skill, gateway.clock.nowMs());
+    printOffer(print, skill, grant, signerOf({ ...skill, keyState }));
     await confirm(invocation, approvalQuestion(id, warnings));
-    const approved = await approveSkill(gateway, {
-      ...acting,
+    const approved = await operateOn(invocation, gateway, 'approveSkill', {
       ...narrowing,
       id,
       version,
-      reason: textOf(invocation, 'reason') ?? null,
+      reason: textOf(invocation, 'reason'),
       // The caller typed the id below the warnings, or gave --accept-findings.
       acceptFindings: warnings > 0,
       enable: flags['no-enable'] !== true,
-      asShown: skill,
+      asShown: { artifact, changedAt: isoTime(skill.changedAtMs) },
     });
-    const document = { ...skillDocument(approved.skill), reviewersMissing: approved.reviewersMissing };
-    return print.result(document, () => printApproved(print, approved));
+    return print.result(approved, () => printApproved(print, approved));
   });
 }
 
@@ -114,9 +111,7 @@ function approvalQuestion(id: string, warnings: number): Question {
   };
 }
 
-type Offer = { readonly skill: InstalledSkill; readonly grant: SkillGrant; readonly signer: string };
-
-function printOffer(print: Printer, { skill, grant, signer }: Offer): void {
+function printOffer(print: Printer, skill: InstalledSkill, grant: SkillGrant, signer: string): void {
   const { id, version, name, artifact, manifest, report } = skill;
   print.styled('bold', `${id}@${version}`, `  ${name}`);
   print.line(`sha256     ${artifact}`);
@@ -126,7 +121,7 @@ function printOffer(print: Printer, { skill, grant, signer }: Offer): void {
   if (report !== null) printFindings(print, { findings: findingsOf(report, 'warning') });
   print.line();
   print.styled('bold', 'What it requests, and what of it will be granted');
-  printAsks(print, manifest, grant);
+  printAsks(print, { capabilities: askedAndGranted(manifest, grant), quotas: manifest.quotas, grant });
   print.line();
 }
 
@@ -135,8 +130,8 @@ function toolWithRisk({ id, risk }: ManifestTool, grant: SkillGrant): string {
   return `${id} (risk ${now}${now === risk ? '' : ` because of the grant; its manifest says ${risk}`})`;
 }
 
-function printApproved(print: Printer, { skill, reviewersMissing }: Approved): void {
-  const { id, version, state, approvedBy } = skill;
+function printApproved(print: Printer, approved: ResultOf<'approveSkill'>): void {
+  const { id, version, state, approvedBy, reviewersMissing } = approved;
   if (reviewersMissing > 0) {
     const more = reviewersMissing === 1 ? 'one more reviewer' : `${reviewersMissing} more reviewers`;
     print.note('agreed', 'yellow', `  ${id}@${version} waits for ${more}; so far ${approvedBy.join(', ')}`);
@@ -154,24 +149,7 @@ export function narrowingOf(invocation: Invocation): Narrowing {
     throw wrongUsage(
       `Cannot use --withhold ${withhold.length} times: expected at most ${MOST_WITHHELD} times`,
     );
-  const [memory, timeout] = [textOf(invocation, 'memory'), textOf(invocation, 'timeout')];
-  const fuel = numberOf(invocation, 'fuel', { min: 1, max: LIMIT_CEILINGS.fuel, absent: 0 });
-  const limits = {
-    ...(fuel === 0 ? {} : { fuel }),
-    ...(memory === undefined ? {} : { memoryBytes: readBytes('memory', memory, LIMIT_CEILINGS.memoryBytes) }),
-    ...(timeout === undefined ? {} : { wallMs: readTime('timeout', timeout) }),
-  };
-  return { withhold, limits, config: configOf(listOf(invocation, 'config')) };
-}
-
-function configOf(values: readonly string[]): Readonly<Record<string, string>> {
-  const config = new Map<string, string>();
-  for (const raw of values) {
-    const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(raw) ?? [];
-    if (key === undefined) throw wrongUsage(`Cannot use --config "${raw}": expected KEY=VALUE`);
-    if (config.has(key)) throw wrongUsage(`Cannot use --config "${raw}": "${key}" is given twice`);
-    config.set(key, value);
-  }
-  // Boundary: entries, never assignments: a key such as __proto__ is a key like any other.
-  return Object.fromEntries(config);
+  const wallMs = timeOf(invocation, 'timeout');
+  const limits = { ...limitsOf(invocation), ...(wallMs === undefined ? {} : { wallMs }) };
+  return { withhold, limits, config: pairsOf(invocation, 'config', 'KEY=VALUE') };
 }

@@ -1,20 +1,16 @@
 import { once } from 'node:events';
-import { isoTime } from '../../../core/clock.ts';
+import { buffer } from 'node:stream/consumers';
 import { digestValue } from '../../../core/digest.ts';
-import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import { compareSkill } from '../../../operations/compare-skill.ts';
-import { shownSkillDocument } from '../../../operations/skill-document.ts';
-import { versionsOf } from '../../../skills/index/read.ts';
-import type { InstalledSkill, SkillSummary } from '../../../skills/index/skill.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
 import { SKILL_STATES, type SkillState } from '../../../skills/lifecycle.table.ts';
-import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
 import { choiceOf, numberOf, textOf, wrongUsage } from '../input.ts';
-import { actAs, withGateway, withRecords } from '../opened.ts';
-import { operate } from '../operate.ts';
+import { actAs, withGateway } from '../opened.ts';
+import { operate, operateOn } from '../operate.ts';
 import { replaceFile } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
-import { openPackageFile, parseReference, readVersion } from '../skill/package-file.ts';
-import { printAsks, printDifference, riskWith, signerNow, summaryOfReport } from '../skill/print-skill.ts';
+import { openNamedPackage, parseReference, readVersion } from '../skill/package-file.ts';
+import { printAsks, printDifference, riskWith, signerOf, summaryOfReport } from '../skill/print-skill.ts';
 import type { Invocation } from '../verb.ts';
 
 const CURSOR = /^[a-z0-9.-]{1,64}:[0-9]{1,15}$/;
@@ -35,18 +31,15 @@ export async function list(invocation: Invocation): Promise<number> {
   const page = await operate(invocation, 'listSkills', input);
   const { skills, cursor } = page;
   return print.result(page, () => {
-    if (skills.length === 0)
-      print.line(state === undefined ? 'No skill is installed.' : `No skill is ${state}.`);
-    else {
-      print.table(
-        ['ID', 'VERSION', 'STATE', 'PUBLISHER', 'AUDIT', 'TOOLS', 'CHANGED'],
-        skills.map(({ id, version, state: is, publisher, verdict, tools, changedAt }) => [
-          ...[id, version, is, publisher, verdict ?? '-', String(tools), changedAt],
-        ]),
-      );
-    }
+    print.table(
+      ['ID', 'VERSION', 'STATE', 'PUBLISHER', 'AUDIT', 'TOOLS', 'CHANGED'],
+      skills.map(({ id, version, state: is, publisher, verdict, tools, changedAt }) => [
+        ...[id, version, is, publisher, verdict ?? '-', String(tools), changedAt],
+      ]),
+      state === undefined ? 'No skill is installed.' : `No skill is ${state}.`,
+    );
     const flags = `${state === undefined ? '' : ` --only ${state}`}${limit === PAGE ? '' : ` --limit ${limit}`}`;
-    if (cursor !== null) print.note(`More: palisade skill list${flags} --cursor ${cursor}`);
+    print.more(`palisade skill list${flags} --cursor`, cursor);
   });
 }
 
@@ -57,64 +50,49 @@ function cursorOf(invocation: Invocation): string | undefined {
 }
 
 export async function show(invocation: Invocation): Promise<number> {
-  const { args, print, edge } = invocation;
-  const named = parseReference(args[0] ?? '');
-  return withRecords(invocation, ({ store, config }) => {
-    const skill = requireSkill(store, named, ['active']);
-    const versions = versionsOf(store, skill.id);
-    return print.result(shownSkillDocument(skill, versions), () => {
-      const signer = signerNow(store, skill, edge.clock.nowMs());
-      printSkill(print, { skill, versions, signer, reviewers: config.skills.reviewers });
-    });
-  });
+  const { args, print } = invocation;
+  const skill = await operate(invocation, 'getSkill', parseReference(args[0] ?? ''));
+  return print.result(skill, () => printSkill(print, skill));
 }
 
-type Shown = {
-  readonly skill: InstalledSkill;
-  readonly versions: readonly SkillSummary[];
-  readonly signer: string;
-  /** What the operator requires of every skill. */
-  readonly reviewers: number;
-};
+type ShownSkill = ResultOf<'getSkill'>;
 
-function printSkill(print: Printer, shown: Shown): void {
-  const { skill } = shown;
-  const { id, version, state, manifest, grant } = skill;
+function printSkill(print: Printer, skill: ShownSkill): void {
+  const { id, version, state, grant } = skill;
   print.styled('bold', `${id}@${version}`, `  ${state}`);
-  for (const [name, text] of rowsOf(shown)) print.line(`${name.padEnd(11)}${text}`);
+  print.facts(rowsOf(skill));
   print.line();
   print.styled('bold', 'tools');
   print.table(
     ['TOOL', 'RISK', 'MODULE', 'EXPORT', 'INPUT', 'OUTPUT', 'WHAT IT DOES'],
-    manifest.tools.map((tool) => toolCells(skill, tool)),
+    skill.tools.map((tool) => toolCells(tool, grant)),
   );
   print.line();
   print.styled('bold', grant === null ? 'requests' : 'requests, and what of them is granted');
-  printAsks(print, manifest, grant);
+  printAsks(print, skill);
   const next = NEXT[state];
   if (next !== undefined) print.next(`palisade skill ${next} ${id}@${version}`);
   print.next('history of skills: palisade journal search --kind skill-changed');
 }
 
-function rowsOf({ skill, versions, signer, reviewers }: Shown): readonly [string, string][] {
-  const { manifest, report, approvedBy, reason, auditedAtMs } = skill;
-  const others = versions.filter(({ version }) => version !== skill.version);
+function rowsOf(skill: ShownSkill): readonly (readonly [string, string])[] {
+  const { report, approvedBy, reason, auditedAt } = skill;
+  const others = skill.versions.filter(({ version }) => version !== skill.version);
   const why = reason === null ? '' : `: ${reason}`;
-  const audited = auditedAtMs === null ? '' : `, at ${isoTime(auditedAtMs)}`;
-  const rows: [string, string][] = [
+  const audited = auditedAt === null ? '' : `, at ${auditedAt}`;
+  const versions = others.map(({ version, state }) => `${version} (${state})`).join(', ');
+  return [
     ['name', skill.name],
-    ['about', manifest.description],
-    ['publisher', signer],
+    ['about', skill.description],
+    ['publisher', signerOf(skill)],
     ['sha256', skill.artifact],
-    ['installed', `${isoTime(skill.installedAtMs)} by ${skill.installedBy}`],
-    ['changed', `${isoTime(skill.changedAtMs)} by ${skill.changedBy}${why}`],
+    ['installed', `${skill.installedAt} by ${skill.installedBy}`],
+    ['changed', `${skill.changedAt} by ${skill.changedBy}${why}`],
     ['audit', report === null ? 'not yet' : `${summaryOfReport(report)}${audited}`],
     ['approved', approvedBy.length === 0 ? 'by no one' : `by ${approvedBy.join(', ')}`],
-    ['reviewers', requiredReviewers(manifest.trust.reviewers, reviewers)],
+    ['reviewers', requiredReviewers(skill.review.reviewers, skill.reviewersRequired)],
+    ...(versions === '' ? [] : [['versions', versions] as const]),
   ];
-  if (others.length > 0)
-    rows.push(['versions', others.map(({ version, state }) => `${version} (${state})`).join(', ')]);
-  return rows;
 }
 
 function requiredReviewers(ofSkill: number, ofOperator: number): string {
@@ -122,35 +100,38 @@ function requiredReviewers(ofSkill: number, ofOperator: number): string {
   return `the skill requires ${ofSkill}${more}`;
 }
 
-function toolCells({ id: skill, grant }: InstalledSkill, tool: ManifestTool): readonly string[] {
+function toolCells(tool: ShownSkill['tools'][number], grant: ShownSkill['grant']): readonly string[] {
   const { id, risk, module, description, inputSchema, outputSchema } = tool;
   const digests = [inputSchema, outputSchema].map((schema) => digestValue(schema).slice(0, DIGEST_CHARS));
-  return [`${skill}.${id}`, riskWith(risk, grant), module, tool.export, ...digests, description];
+  return [id, riskWith(risk, grant), module, tool.export, ...digests, description];
 }
 
-/** Shows what one version has that another does not. */
+/** Shows what one version has that another does not. A package of the caller is compared here: no operation takes one. */
 export async function diff(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const [raw = '', path] = args;
-  const named = parseReference(raw);
-  const [from, to] = [versionFlag(invocation, 'from'), versionFlag(invocation, 'to') ?? named.version];
-  if (path !== undefined && to !== null)
+  const { id, version } = parseReference(raw);
+  const [from, to] = [versionFlag(invocation, 'from'), versionFlag(invocation, 'to') ?? version];
+  if (path !== undefined && to !== undefined)
     throw wrongUsage('Cannot compare: both a package and a version are named, expected one of them');
-  const file = path === undefined ? null : await openPackageFile(invocation, path);
-  return actAs(invocation, async (gateway) => {
-    const comparison = await compareSkill(gateway, { id: named.id, from, to, file });
-    return print.result(comparison, () => {
-      const what = comparison.against === 'asked' ? 'what was requested' : 'what was granted';
-      const title = `${comparison.id}  ${comparison.from} → ${comparison.to}`;
-      print.styled('bold', title, `  against ${what} in ${comparison.from}`);
-      printDifference(print, comparison);
-    });
+  const file = path === undefined ? null : (await openNamedPackage(invocation, path)).pkg;
+  const comparison =
+    file === null
+      ? await operate(invocation, 'compareSkill', { id, from, to })
+      : await actAs(invocation, (gateway) =>
+          compareSkill(gateway, { id, from: from ?? null, to: null, file }),
+        );
+  return print.result(comparison, () => {
+    const what = comparison.against === 'asked' ? 'what was requested' : 'what was granted';
+    const title = `${comparison.id}  ${comparison.from} → ${comparison.to}`;
+    print.styled('bold', title, `  against ${what} in ${comparison.from}`);
+    printDifference(print, comparison);
   });
 }
 
-function versionFlag(invocation: Invocation, name: 'from' | 'to'): string | null {
+function versionFlag(invocation: Invocation, name: 'from' | 'to'): string | undefined {
   const raw = textOf(invocation, name);
-  return raw === undefined ? null : readVersion(raw);
+  return raw === undefined ? undefined : readVersion(raw);
 }
 
 /** Gives the exact bytes of an installed package; they are compared with their digest before the first one is written. */
@@ -160,9 +141,10 @@ export async function exportSkill(invocation: Invocation): Promise<number> {
   const file = textOf(invocation, 'out');
   if (file === undefined && edge.stdout.isTTY === true)
     throw wrongUsage('Cannot print a package: standard output is a terminal, expected --out FILE or a pipe');
-  return withGateway(invocation, async ({ store, skills }) => {
-    const { id, version, artifact } = requireSkill(store, named, ['active']);
-    const bytes = skills.artifacts.read(artifact);
+  return withGateway(invocation, async (gateway) => {
+    const { id, version, artifact } = await operateOn(invocation, gateway, 'getSkill', named);
+    const { chunks } = await operateOn(invocation, gateway, 'getSkillPackage', { id, version });
+    const bytes = await buffer(chunks);
     if (file === undefined) {
       if (!edge.stdout.write(bytes)) await once(edge.stdout, 'drain');
       return 0;

@@ -2,10 +2,7 @@ import { ALL_SCOPES, type Scope } from '../../../core/caller.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { parsePrincipal } from '../../../core/principal.ts';
 import { isScope } from '../../../identity/scopes.table.ts';
-import { listTokens } from '../../../identity/tokens.ts';
-import { tokenDocument } from '../../../operations/identity.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
-import { withRecords } from '../opened.ts';
 import { operate } from '../operate.ts';
 import { expiryOf } from '../quantities.ts';
 import type { Invocation } from '../verb.ts';
@@ -24,8 +21,7 @@ export async function create(invocation: Invocation): Promise<number> {
     expiresAt: expiresAtMs === null ? undefined : isoTime(expiresAtMs),
     label: textOf(invocation, 'label'),
   };
-  const tenant = textOf(invocation, 'tenant');
-  const created = await operate(invocation, 'createToken', input, { tenant });
+  const created = await operate(invocation, 'createToken', input);
   return print.result(created, () => {
     const { id, scopes, expiresAt } = created;
     print.line(created.token);
@@ -36,33 +32,21 @@ export async function create(invocation: Invocation): Promise<number> {
 
 /** Of all tenants, or of the one of --tenant: only the owner of the state directory sees those of others. */
 export async function list(invocation: Invocation): Promise<number> {
-  const { print, edge } = invocation;
+  const { print } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: 20 });
-  const [tenant, after] = [textOf(invocation, 'tenant') ?? null, textOf(invocation, 'cursor') ?? null];
-  return withRecords(invocation, ({ store }) => {
-    const nowMs = edge.clock.nowMs();
-    const tokens = listTokens(store, { tenant, after, limit }).map((each) => tokenDocument(each, nowMs));
-    const cursor = tokens.length < limit ? null : (tokens.at(-1)?.id ?? null);
-    return print.result({ tokens, cursor }, () => {
-      if (tokens.length === 0) print.line('There are no tokens.');
-      else {
-        print.table(
-          ['ID', 'STATE', 'WHO', 'TENANT', 'SCOPES', 'APPROVER', 'EXPIRES', 'BY', 'LABEL'],
-          tokens.map((token) => [
-            token.id,
-            token.state,
-            token.principal,
-            token.tenant,
-            token.scopes.join(','),
-            token.approver ?? '-',
-            token.expiresAt,
-            token.createdBy,
-            token.label || '-',
-          ]),
-        );
-      }
-      if (cursor !== null) print.note(`More: palisade token list --cursor ${cursor}`);
-    });
+  const [tenant, after] = [textOf(invocation, 'tenant'), textOf(invocation, 'cursor')];
+  const page = await operate(invocation, 'listTokens', { tenant, limit, cursor: after });
+  const { tokens, cursor } = page;
+  return print.result(page, () => {
+    print.table(
+      ['ID', 'STATE', 'WHO', 'TENANT', 'SCOPES', 'APPROVER', 'EXPIRES', 'BY', 'LABEL'],
+      tokens.map((each) => [
+        ...[each.id, each.state, each.principal, each.tenant, each.scopes.join(','), each.approver ?? '-'],
+        ...[each.expiresAt, each.createdBy, each.label || '-'],
+      ]),
+      'There are no tokens.',
+    );
+    print.more('palisade token list --cursor', cursor);
   });
 }
 

@@ -6,8 +6,6 @@ import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
-type ToolDocument = ResultOf<'getTool'>;
-
 /** The tools that may be called, those of installed skills included, a page at a time. */
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
@@ -19,7 +17,7 @@ export async function list(invocation: Invocation): Promise<number> {
       ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
       page.tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
     );
-    if (page.cursor !== null) print.note(`More: palisade tools list --after ${page.cursor}`);
+    print.more('palisade tools list --after', page.cursor);
   });
 }
 
@@ -38,7 +36,7 @@ export async function show(invocation: Invocation): Promise<number> {
   });
 }
 
-function printTool(print: Printer, tool: ToolDocument): void {
+function printTool(print: Printer, tool: ResultOf<'getTool'>): void {
   const { id, description, category, risk, tier, capabilities, limits, skill } = tool;
   print.styled('bold', id, `  ${description}`);
   print.line(

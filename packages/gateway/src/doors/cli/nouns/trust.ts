@@ -4,7 +4,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { keysOf, readPublicKey, type TrustedKey } from '../../../skills/trust.ts';
 import type { Reader } from '../../../store/transaction.ts';
-import { confirm, requireAnswerable } from '../ask.ts';
+import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { type Bound, readNamed, textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
 import { operate, operateOn } from '../operate.ts';
@@ -27,27 +27,19 @@ const KEY = /^(?:sha256:)?([0-9a-f]{1,64})$/;
 export async function list(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const publisher = args[0] === undefined ? undefined : readPublisher(args[0]);
-  const listed = await operate(invocation, 'listTrustedKeys', {
-    publisher,
-  });
-  return print.result(listed, () => {
-    if (listed.keys.length === 0)
-      print.line(publisher === undefined ? 'No publisher is trusted.' : `"${publisher}" has no keys.`);
-    else {
-      print.table(
-        ['PUBLISHER', 'KEY', 'STATE', 'BY', 'ADDED', 'EXPIRES', 'WHY'],
-        listed.keys.map((key) => [
-          key.publisher,
-          shortKey(key.keyId),
-          key.state,
-          key.origin === 'operator' ? key.addedBy : 'first use',
-          key.addedAt,
-          key.expiresAt ?? 'never',
-          key.reason ?? '-',
-        ]),
-      );
-    }
-  });
+  const listed = await operate(invocation, 'listTrustedKeys', { publisher });
+  return print.result(listed, () =>
+    print.table(
+      ['PUBLISHER', 'KEY', 'STATE', 'BY', 'ADDED', 'EXPIRES', 'WHY'],
+      listed.keys.map((key) => {
+        const by = key.origin === 'operator' ? key.addedBy : 'first use';
+        const { addedAt, expiresAt, reason } = key;
+        const when = [addedAt, expiresAt ?? 'never', reason ?? '-'];
+        return [key.publisher, shortKey(key.keyId), key.state, by, ...when];
+      }),
+      publisher === undefined ? 'No publisher is trusted.' : `"${publisher}" has no keys.`,
+    ),
+  );
 }
 
 /** Trusts a key to sign for a publisher. */
@@ -95,12 +87,15 @@ export async function revoke(invocation: Invocation): Promise<number> {
   });
 }
 
-type KeyQuestion = { readonly act: string; readonly question: string };
 type Offer = { readonly publisher: string; readonly key: string; readonly expiresAt: string | undefined };
 type Take = (gateway: Opened<Gateway>, offer: Offer) => Promise<number>;
 
 /** Shows the fingerprint of the key file, asks for the name of its publisher, and takes the key. */
-async function takeKey(invocation: Invocation, about: KeyQuestion, take: Take): Promise<number> {
+async function takeKey(
+  invocation: Invocation,
+  about: Pick<Question, 'act' | 'question'>,
+  take: Take,
+): Promise<number> {
   const [raw = '', path = ''] = invocation.args;
   const publisher = readPublisher(raw);
   const expiresAtMs = expiryOf(invocation);
@@ -116,9 +111,7 @@ async function takeKey(invocation: Invocation, about: KeyQuestion, take: Take): 
 }
 
 /** The text of a public key document, and the id that its bytes have. */
-type PublicKeyFile = { readonly document: string; readonly keyId: string };
-
-async function readKeyFile(invocation: Invocation, path: string): Promise<PublicKeyFile> {
+async function readKeyFile(invocation: Invocation, path: string) {
   const bytes = await readNamed(invocation, path, BOUND);
   const document = new TextDecoder().decode(bytes);
   const read = await readPublicKey(document, nodePrimitives);
@@ -148,7 +141,6 @@ function printFingerprint(print: Printer, publisher: string, keyId: string): voi
   print.line('Compare it with the publisher over another channel than the one that the key came by.');
 }
 
-/** The one key that an id, or its beginning, names. */
 function findKey(reader: Reader, raw: string): TrustedKey {
   const [, digits = ''] = KEY.exec(raw) ?? [];
   if (digits.length < LEAST_KEY_DIGITS)
@@ -165,7 +157,6 @@ function findKey(reader: Reader, raw: string): TrustedKey {
   });
 }
 
-/** The beginning of an id, long enough to name it. */
 function shortKey(keyId: string): string {
   return keyId.replace(/^sha256:/, '').slice(0, 16);
 }

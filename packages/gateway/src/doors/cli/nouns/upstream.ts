@@ -1,8 +1,7 @@
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Requester } from '../../../executors/upstream/pinning.ts';
-import type { Gateway } from '../../../invoke/gateway.ts';
-import { offerOf, refreshUpstream, showUpstream } from '../../../invoke/upstreams.ts';
+import type { Gateway, Opened } from '../../../invoke/gateway.ts';
+import { offerOf, showUpstream } from '../../../invoke/upstreams.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { inWords } from '../../../upstreams/difference.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
@@ -50,11 +49,11 @@ type Refreshed = { readonly name: string; readonly state: string; readonly why: 
 /** Gives the status of a failure where a server could not be reached, or is in quarantine. */
 export async function refresh(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
-  return actAs(invocation, async (gateway, { by, tenant }) => {
+  return actAs(invocation, async (gateway) => {
     const [named] = args;
     const names = named === undefined ? gateway.upstreams.rules.map(({ name }) => name) : [named];
     const upstreams: Refreshed[] = [];
-    for (const name of names) upstreams.push(await refreshOne(gateway, name, { principal: by, tenant }));
+    for (const name of names) upstreams.push(await refreshOne(invocation, gateway, name));
     print.result({ upstreams }, () => {
       if (upstreams.length === 0) printNone(print);
       for (const refreshed of upstreams) printRefreshed(print, refreshed);
@@ -65,14 +64,22 @@ export async function refresh(invocation: Invocation): Promise<number> {
   });
 }
 
-async function refreshOne(gateway: Gateway, name: string, requester: Requester): Promise<Refreshed> {
+async function refreshOne(
+  invocation: Invocation,
+  gateway: Opened<Gateway>,
+  name: string,
+): Promise<Refreshed> {
   try {
-    const status = await refreshUpstream(gateway, name, requester);
-    return { name, state: status.kind, why: 'reason' in status ? status.reason : null };
+    const { state, reason } = await operateOn(invocation, gateway, 'refreshUpstream', { name });
+    return { name, state, why: reason };
   } catch (error) {
-    if (!(error instanceof CodedError) || error.code === 'upstream/unknown') throw error;
+    if (!(error instanceof CodedError) || isMisnamed(error)) throw error;
     return { name, state: 'failed', why: error.message };
   }
+}
+
+function isMisnamed({ code }: CodedError): boolean {
+  return code === 'upstream/unknown' || code === 'door/wrong-usage';
 }
 
 function printRefreshed(print: Printer, { name, state, why }: Refreshed): void {
@@ -85,12 +92,12 @@ export async function approve(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const [name = ''] = args;
   requireAnswerable(invocation, questionOf(name));
-  return actAs(invocation, async (gateway, { by, tenant }) => {
+  return actAs(invocation, async (gateway) => {
     const digest = textOf(invocation, 'digest');
-    const requester = { principal: by, tenant };
     // What --digest names is accepted as it was shown before; otherwise what is offered at this moment.
     const { rule } = showUpstream(gateway, name);
-    if (digest === undefined && rule !== null) await refreshUpstream(gateway, name, requester);
+    if (digest === undefined && rule !== null)
+      await operateOn(invocation, gateway, 'refreshUpstream', { name });
     const { set } = offerOf(name, showUpstream(gateway, name).pin, rule);
     if (!print.json) printUpstream(print, await operateOn(invocation, gateway, 'getUpstream', { name }));
     await confirm(invocation, questionOf(name));
@@ -116,7 +123,6 @@ function printNone(print: Printer): void {
   print.next('add [[upstream]] to palisade.toml, or wrap a server: palisade mcp wrap --help');
 }
 
-/** Prints a server: what it is, what was accepted, what it offers instead, and the findings about its texts. */
 function printUpstream(print: Printer, upstream: UpstreamDocument): void {
   const { command, reason, digest, definitions, offered, difference, findings } = upstream;
   print.styled('bold', upstream.name, `  ${upstream.state}`);
@@ -133,7 +139,7 @@ function printUpstream(print: Printer, upstream: UpstreamDocument): void {
     rows.push(['sha256', digest]);
     rows.push(['accepted', `${upstream.acceptedAt} by ${upstream.acceptedBy}`]);
   }
-  for (const [name, text] of rows) print.line(`${name.padEnd(11)}${text}`);
+  print.facts(rows);
   printTools(print, 'accepted tools', definitions);
   if (offered !== null && difference !== null) {
     print.line();

@@ -21,7 +21,7 @@ import { parseStrict } from '../../../core/strict-json.ts';
 import { exportLines, type JournalParts } from '../../../journal/search.ts';
 import { type LiveReport, verifyLive } from '../../../journal/verify.ts';
 import { storeErrorOf } from '../../../store/fault-of.ts';
-import { openNamed, readFileFlag, readStart, textOf, wrongUsage } from '../input.ts';
+import { readFileFlag, readStart, textOf, withNamed, wrongUsage } from '../input.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -84,26 +84,19 @@ async function readJson(path: string): Promise<unknown> {
 async function verifyExport(invocation: Invocation, path: string): Promise<number> {
   const keys = await trustedKeys(invocation);
   const options = await savedCheckpoint(invocation);
-  try {
-    const file = await openNamed(path);
+  return withNamed(path, async (file) => {
+    const lines = linesOf(file.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>);
     try {
-      const lines = linesOf(file.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>);
       const { ok, checks, records, firstBad } = await verifyJournal(lines, keys, options, nodePrimitives);
       return printReport(invocation.print, ok, checks, { records, firstBad });
-    } finally {
-      await file.close();
+    } catch (error) {
+      if (!(error instanceof MalformedLine)) throw error;
+      const check = { name: 'The export is made of lines', ok: false, detail: error.message };
+      return printReport(invocation.print, false, [check]);
     }
-  } catch (error) {
-    if (error instanceof MalformedLine) {
-      return printReport(invocation.print, false, [
-        { name: 'The export is made of lines', ok: false, detail: error.message },
-      ]);
-    }
-    throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
-  }
+  });
 }
 
-/** The checkpoint of --checkpoint, as the verifier takes it. */
 async function savedCheckpoint(invocation: Invocation): Promise<JournalOptions> {
   const path = textOf(invocation, 'checkpoint');
   return path === undefined ? {} : { knownCheckpoint: await readFileFlag(path) };
@@ -143,7 +136,6 @@ function keyDirectory({ stateDir }: Invocation): string {
   return join(stateDir.path, 'keys');
 }
 
-/** Prints each check by its name and gives the exit status. */
 function printReport(
   print: Printer,
   ok: boolean,
@@ -187,13 +179,8 @@ async function compare(
   live: LiveReport,
   knownCheckpoint: Uint8Array | string,
 ) {
-  const options = { knownCheckpoint };
-  const { ok, checks, firstBad } = await verifyJournal(
-    exportLines(records, 1),
-    keys,
-    options,
-    nodePrimitives,
-  );
+  const lines = exportLines(records, 1);
+  const { ok, checks, firstBad } = await verifyJournal(lines, keys, { knownCheckpoint }, nodePrimitives);
   const isNew = ({ name }: Check) => !live.checks.some((check) => check.name === name);
   return { ok, checks: [...live.checks, ...checks.filter(isNew)], firstBad };
 }

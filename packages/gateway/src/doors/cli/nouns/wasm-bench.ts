@@ -48,17 +48,11 @@ export function bench(invocation: Invocation): Promise<number> {
   });
 }
 
-type Measured = Calls & {
-  readonly rewriteMs: Spread;
-  readonly compileMs: number;
-  readonly instanceMs: Spread;
-};
-
 type BenchReport = {
   readonly file: string;
   readonly bytes: number;
   readonly function: string;
-  readonly measured: Measured;
+  readonly measured: Calls & Readonly<Record<'rewriteMs' | 'instanceMs', Spread>> & { compileMs: number };
 };
 
 function documentOf({ measured, ...rest }: BenchReport) {
@@ -95,7 +89,6 @@ function range({ median, p10, p90, count }: Spread): string {
   return count === 1 ? writeTime(median) : `${writeTime(median)} (${writeTime(p10)} to ${writeTime(p90)})`;
 }
 
-/** A function that a module exports. */
 type Callee = ModuleExport & { readonly kind: 'function' };
 
 const MOST_SHOWN = 10;

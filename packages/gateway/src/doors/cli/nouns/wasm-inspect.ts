@@ -18,11 +18,10 @@ export function inspect(invocation: Invocation): Promise<number> {
     const file = await readModuleFile(invocation);
     const linked = linkedModule(file.bytes);
     const audit = auditModule(linked ?? file.bytes);
-    if (print.json) print.document({ ...documentOf(file, audit), isComponent: linked !== null });
-    else {
+    print.result({ ...documentOf(file, audit), isComponent: linked !== null }, () => {
       printAudit(print, file, audit);
       if (linked !== null) print.line(LINKED);
-    }
+    });
     return isAccepted(audit) ? 0 : 2;
   });
 }
@@ -61,7 +60,6 @@ const MOST_ROWS = 16;
 const SOME_ROWS = 12;
 const MARKS = { refusal: ['red', '✗ '], warning: ['yellow', '! '], note: ['cyan', '· '] } as const;
 
-/** Prints what a module is, what it needs and what an audit finds. */
 function printAudit(print: Printer, file: ModuleFile, audit: Audit): void {
   print.styled('bold', file.name);
   for (const [name, text] of summarise(file, audit)) print.line(`${name.padEnd(12)}${text}`);
@@ -185,14 +183,12 @@ function printFindings(print: Printer, { findings }: Audit): void {
   }
 }
 
-/** A finding of an audit of the module. */
 type ModuleFinding = {
   readonly severity: ModuleCheck['severity'];
   readonly sentence: string;
   readonly remedy: string;
 };
 
-/** All that is known of a module without compiling or running it. */
 type Audit = Omit<Looked, 'refusal'> & { readonly findings: readonly ModuleFinding[] };
 
 /** Inspects a module. Throws a WasmError for bytes that are not a module within the limits and features. */

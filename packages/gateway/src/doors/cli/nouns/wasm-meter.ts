@@ -7,7 +7,7 @@ import {
   type MeterOptions,
   meter as meterModule,
 } from '@palisade/wasm';
-import { numberOf, textOf, wrongUsage } from '../input.ts';
+import { choiceOf, numberOf, textOf, wrongUsage } from '../input.ts';
 import {
   digestOf,
   type ModuleFile,
@@ -53,26 +53,20 @@ export function meter(invocation: Invocation): Promise<number> {
     if (out === undefined)
       throw wrongUsage('Cannot write the metered module: --out is missing, expected a file');
     requireOther(invocation.args[0] ?? '', out);
-    const initialFuel = numberOf(invocation, 'fuel', {
-      min: 0,
-      max: CEILINGS.fuel,
-      absent: DEFAULT_LIMITS.fuel,
-    });
+    const range = { min: 0, max: CEILINGS.fuel, absent: DEFAULT_LIMITS.fuel };
+    const initialFuel = numberOf(invocation, 'fuel', range);
     const options = { ...optionsOf(invocation), initialFuel };
     const file = await readModuleFile(invocation);
     requireFreeNames(inspect(file.bytes));
     const metered = meterModule(file.bytes, options);
     if (!WebAssembly.validate(metered.bytes)) throw new Error('the metered module is not valid');
     replaceFile(out, metered.bytes);
-    report(invocation, { file, out, metered, initialFuel });
-    return 0;
+    return report(invocation, { file, out, metered, initialFuel });
   });
 }
 
 function optionsOf(invocation: Invocation): MeterOptions {
-  const form = textOf(invocation, 'form');
-  if (form !== undefined && form !== 'local' && form !== 'thread')
-    throw wrongUsage(`Cannot use --form "${form}": expected local or thread`);
+  const form = choiceOf(invocation, 'form', ['local', 'thread']);
   const deterministic = invocation.flags.deterministic === true;
   return { deterministic, ...(form === undefined ? {} : { form }) };
 }
@@ -99,32 +93,23 @@ type Report = {
   readonly initialFuel: number;
 };
 
-function report({ print, flags }: Invocation, { file, out, metered, initialFuel }: Report): void {
+function report({ print, flags }: Invocation, { file, out, metered, initialFuel }: Report): number {
   const growth = Number((metered.bytes.length / file.bytes.length).toFixed(3));
   const isDeterministic = flags.deterministic === true;
-  if (print.json) {
-    print.document({
-      file: out,
-      sha256: digestOf(metered.bytes),
-      bytes: metered.bytes.length,
-      from: { file: file.name, sha256: file.sha256, bytes: file.bytes.length },
-      growth,
-      form: metered.form,
-      deterministic: isDeterministic,
-      initialFuel,
-      memories: metered.memories,
-      exports: CONTROLS,
-    });
-    return;
-  }
-  print.styled('bold', out);
-  print.line(`size        ${file.bytes.length} bytes before, ${metered.bytes.length} after, ${growth} times`);
-  print.line(`sha256      ${digestOf(metered.bytes)}`);
-  print.line(`form        ${metered.form}${isDeterministic ? ', NaNs made canonical' : ''}`);
-  print.line(`fuel        ${initialFuel} in a new instance, which the start function uses too`);
-  print.line();
-  print.table(
-    ['EXPORT ADDED', 'TYPE', 'IN JAVASCRIPT', 'WHAT IT IS'],
-    CONTROLS.map(({ name, type, call, sentence }) => [name, type, call, sentence]),
-  );
+  const { form, memories } = metered;
+  const [before, bytes, sha256] = [file.bytes.length, metered.bytes.length, digestOf(metered.bytes)];
+  const from = { file: file.name, sha256: file.sha256, bytes: before };
+  const more = { growth, form, deterministic: isDeterministic, initialFuel, memories, exports: CONTROLS };
+  return print.result({ file: out, sha256, bytes, from, ...more }, () => {
+    print.styled('bold', out);
+    print.line(`size        ${before} bytes before, ${bytes} after, ${growth} times`);
+    print.line(`sha256      ${sha256}`);
+    print.line(`form        ${form}${isDeterministic ? ', NaNs made canonical' : ''}`);
+    print.line(`fuel        ${initialFuel} in a new instance, which the start function uses too`);
+    print.line();
+    print.table(
+      ['EXPORT ADDED', 'TYPE', 'IN JAVASCRIPT', 'WHAT IT IS'],
+      CONTROLS.map(({ name, type, call, sentence }) => [name, type, call, sentence]),
+    );
+  });
 }

@@ -13,7 +13,8 @@ import type { Ended } from '../../../invoke/finish.ts';
 import { checkCall, explainNow } from '../../../operations/explain-call.ts';
 import { hostsOf } from '../../../skills/capabilities/http.ts';
 import { capabilitiesOf, riskOf, spellGrants } from '../../../skills/capabilities/kinds.ts';
-import { numberOf, principalOf, readFileFlag, readInput, textOf, wrongUsage } from '../input.ts';
+import { isAtTerminal } from '../ask.ts';
+import { listOf, principalOf, readFileFlag, readInput, textOf, wrongUsage } from '../input.ts';
 import { callOf, type Wanted } from '../make-call.ts';
 import { requireAbi, requireTool, requireToolName, requireWorld } from '../module/abi.ts';
 import { type ModuleFile, readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
@@ -21,7 +22,7 @@ import { readGrants } from '../module/grants.ts';
 import { withGateway } from '../opened.ts';
 import { printExplanation } from '../print-explanation.ts';
 import type { Printer } from '../printer.ts';
-import { readBytes, readTime } from '../quantities.ts';
+import { limitsOf, timeOf } from '../quantities.ts';
 import type { Invocation } from '../verb.ts';
 import { makeCall } from './call.ts';
 
@@ -34,8 +35,7 @@ export function run(invocation: Invocation): Promise<number> {
   return withModuleErrors(invocation.print, async () => {
     const { edge, flags } = invocation;
     const principal = principalOf(invocation);
-    const timeout = textOf(invocation, 'timeout');
-    const timeoutMs = timeout === undefined ? null : readTime('timeout', timeout);
+    const timeoutMs = timeOf(invocation, 'timeout') ?? null;
     const asked = await askedRun(invocation);
     const tool = localTool(asked);
     const rawInput = await inputOf(invocation);
@@ -53,11 +53,8 @@ export function run(invocation: Invocation): Promise<number> {
 /** The module with its grants and limits, checked before anything is opened. */
 async function askedRun(invocation: Invocation): Promise<LocalRun> {
   const { args, flags } = invocation;
-  const grants = readGrants(Array.isArray(flags.grant) ? flags.grant : []);
-  const memory = textOf(invocation, 'memory');
-  const memoryBytes = memory === undefined ? null : readBytes('memory', memory, LIMIT_CEILINGS.memoryBytes);
-  const fuel = numberOf(invocation, 'fuel', { min: 1, max: LIMIT_CEILINGS.fuel, absent: 0 });
-  const limits = { ...(fuel === 0 ? {} : { fuel }), ...(memoryBytes === null ? {} : { memoryBytes }) };
+  const grants = readGrants(listOf(invocation, 'grant'));
+  const limits = limitsOf(invocation);
   if (args[0] === '-')
     throw wrongUsage('Cannot run standard input: the tool is named after its file, expected a file');
   const file = await readModuleFile(invocation);
@@ -69,7 +66,6 @@ async function askedRun(invocation: Invocation): Promise<LocalRun> {
   return { file, exportName, grants, limits, schemas, isRecorded: flags['no-record'] !== true };
 }
 
-/** The tool to run, of a module or a component that has all it needs. */
 function readTool(bytes: Uint8Array, tool: string | undefined, grants: WasmGrants): string {
   if (isComponent(bytes)) {
     const name = requireToolName(tool);
@@ -93,19 +89,13 @@ async function inputOf(invocation: Invocation): Promise<string | Uint8Array> {
   if (isInline) return readInput(invocation);
   const from = (input: string) => readInput({ ...invocation, flags: { input } });
   if (path !== undefined) return from(path === '-' ? '-' : `@${path}`);
-  if ((invocation.edge.stdin as { readonly isTTY?: boolean }).isTTY === true) return '{}';
+  if (isAtTerminal(invocation)) return '{}';
   const piped = await from('-');
   return piped.length === 0 ? '{}' : piped;
 }
 
-type OpenedGateway = Awaited<ReturnType<Invocation['openGateway']>>;
-
 /** Refuses a limit that the configuration would silently lower. */
-async function openWith(
-  { openGateway }: Invocation,
-  tool: Tool,
-  limits: LocalRun['limits'],
-): Promise<OpenedGateway> {
+async function openWith({ openGateway }: Invocation, tool: Tool, limits: LocalRun['limits']) {
   const gateway = await openGateway({ tools: [tool] });
   try {
     requireWithin(gateway.config, limits);
@@ -130,21 +120,14 @@ function requireWithin(config: Config, { fuel = 0, memoryBytes = 0 }: LocalRun['
   }
 }
 
-const REMEDIES: Readonly<Record<string, (id: string) => string>> = {
-  'policy/denied': (id) =>
-    `Run it with --dry-run to see what the policies decide, then ask the operator for a policy that permits ${id}.`,
-};
-
-/** Remedies of the line name commands that only know registered tools. */
+/** The remedy of the line names a command that only knows registered tools. */
 function reword(ended: Ended, id: string): Ended {
   const { outcome } = ended;
-  const remedy = REMEDIES[outcome.code]?.(id);
-  return remedy === undefined || outcome.status === 'ok'
-    ? ended
-    : { ...ended, outcome: { ...outcome, remedy } };
+  if (outcome.code !== 'policy/denied') return ended;
+  const remedy = `Run it with --dry-run to see what the policies decide, then ask the operator for a policy that permits ${id}.`;
+  return { ...ended, outcome: { ...outcome, remedy } };
 }
 
-/** What `palisade wasm run` runs. */
 type LocalRun = {
   readonly file: ModuleFile;
   readonly exportName: string;
@@ -209,12 +192,11 @@ async function showRun(invocation: Invocation, wanted: Wanted, run: LocalRun): P
     const explained = explainNow(gateway, checked, edge.clock.nowMs());
     const principal = formatPrincipal(wanted.principal);
     const plan = documentOf(checked, run);
-    const { explanation, approval } = explained;
-    print.result({ principal, ...plan, policy: { ...explanation, approval } }, () => {
+    print.result({ principal, ...plan, policy: explained }, () => {
       printPlan(print, plan);
       printExplanation(print, `${principal} runs ${plan.tool}`, explained);
     });
-    return explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
+    return explained.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
   });
 }
 
@@ -232,16 +214,18 @@ function documentOf({ tool, tier, limits }: CheckedCall, { file, exportName, gra
 }
 
 function printPlan(print: Printer, plan: ReturnType<typeof documentOf>): void {
-  const row = (name: string, value: string) => print.styled('dim', name.padEnd(12), value);
-  row('tool', plan.tool);
-  row('module', plan.file);
-  row('sha256', plan.sha256);
-  row('export', plan.export);
-  row('tier', plan.tier);
-  row('risk', plan.risk);
-  for (const grant of plan.grants) row('grant', grant);
-  if (plan.grants.length === 0) row('grant', 'none');
-  for (const [name, value] of Object.entries(plan.limits)) row('limit', `${name}=${value}`);
+  const grants = plan.grants.length === 0 ? ['none'] : plan.grants;
+  const rows: [string, string][] = [
+    ['tool', plan.tool],
+    ['module', plan.file],
+    ['sha256', plan.sha256],
+    ['export', plan.export],
+    ['tier', plan.tier],
+    ['risk', plan.risk],
+    ...grants.map((grant): [string, string] => ['grant', grant]),
+    ...Object.entries(plan.limits).map(([name, value]): [string, string] => ['limit', `${name}=${value}`]),
+  ];
+  print.facts(rows, 12);
   print.line();
 }
 

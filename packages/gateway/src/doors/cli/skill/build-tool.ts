@@ -110,13 +110,9 @@ const PREFIX = '.palisade-build-';
 
 /** Makes it under a name that cannot be guessed. */
 export function makeScratchFolder(folder: string): ScratchFolder {
-  const path = makeFolder(folder);
-  return { name: basename(path), path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-function makeFolder(folder: string): string {
   try {
-    return mkdtempSync(join(folder, PREFIX));
+    const path = mkdtempSync(join(folder, PREFIX));
+    return { name: basename(path), path, remove: () => rmSync(path, { recursive: true, force: true }) };
   } catch (error) {
     const { code } = error as { code?: string };
     throw new CodedError(

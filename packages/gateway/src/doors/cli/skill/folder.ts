@@ -105,7 +105,6 @@ function readUpTo(fd: number, size: number): Uint8Array {
   return bytes.subarray(0, length);
 }
 
-/** A file that cannot be part of a package. */
 function unfit(path: string, what: string): CodedError {
   return new CodedError('skill/invalid-package', `Cannot use "${path}": ${what}`, {
     remedy: 'Change the file or remove it from the folder.',
@@ -198,7 +197,6 @@ function allBelow(folder: string, start: string): readonly string[] {
   return found;
 }
 
-/** The names of everything but folders. */
 function namesIn(folder: string, path: string): readonly string[] {
   return entriesIn(folder, path)
     .filter((entry) => !entry.isDirectory() && !NEVER.test(entry.name))

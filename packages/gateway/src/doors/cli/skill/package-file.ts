@@ -1,7 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Named } from '../../../invoke/skills/skill-acts.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
@@ -16,15 +15,18 @@ import { collectFiles, manifestOf } from './folder.ts';
 const MOST_ID_CHARS = 64;
 const ID = /^[a-z0-9]+(?:[.-][a-z0-9]+)+$/;
 
+/** A skill as a command line names it; without a version, the one that fits what is done. */
+export type SkillReference = { readonly id: string; readonly version: string | undefined };
+
 /** Reads `ID` or `ID@VERSION`; whether that skill is installed is not checked here. */
-export function parseReference(raw: string): Named {
+export function parseReference(raw: string): SkillReference {
   const [, id = '', version] = /^([^@]*)(?:@(.*))?$/s.exec(raw) ?? [];
   // Boundary: only a valid id and version are looked up, so that neither can become a path.
   if (id.length > MOST_ID_CHARS || !ID.test(id))
     throw wrongUsage(
       `Cannot use "${raw}" as a skill: "${id}" is not a valid id, expected one like acme.text`,
     );
-  return { id, version: version === undefined ? null : readVersion(version) };
+  return { id, version: version === undefined ? undefined : readVersion(version) };
 }
 
 /** The version of a flag or a reference. */
@@ -60,20 +62,13 @@ export async function readPackageFile(invocation: Invocation, given: string): Pr
   );
 }
 
-/** A package that is a file, opened and with its signature verified. */
-export async function openPackageFile(invocation: Invocation, path: string): Promise<SkillPackage> {
-  return openPackage(await readPackageFile(invocation, path));
-}
-
-/** Reports the two common mistakes with their remedies. */
 function requireFile(path: string, given: string): void {
   const kind = kindOf(path);
   if (kind === 'missing') throw wrongUsage(`Cannot read "${given}": no such file, expected a package`);
   if (kind !== 'folder') return;
-  throw new CodedError(
-    'door/wrong-usage',
+  throw wrongUsage(
     `Cannot read "${given}": it is a folder, expected a package file`,
-    { remedy: `Pack it with \`palisade skill pack ${shellWord(given)}\`.` },
+    `Pack it with \`palisade skill pack ${shellWord(given)}\`.`,
   );
 }
 
@@ -95,7 +90,7 @@ export type PackageFile = {
   readonly pkg: SkillPackage;
 };
 
-/** The package that an argument names, opened and checked. */
+/** The package that an argument names, opened and with its signature verified. */
 export async function openNamedPackage(invocation: Invocation, given: string): Promise<PackageFile> {
   const bytes = await readPackageFile(invocation, given);
   return { name: given, bytes, pkg: openPackage(bytes) };

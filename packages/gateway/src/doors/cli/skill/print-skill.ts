@@ -1,15 +1,15 @@
 import type { Risk } from '../../../core/tool.ts';
-import { askedAndGranted } from '../../../operations/skill-document.ts';
-import { keyState } from '../../../operations/trust.ts';
-import type { AuditFinding, AuditReport, AuditSeverity } from '../../../skills/audit/check.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
 import { openGrants, riskOf } from '../../../skills/capabilities/kinds.ts';
-import type { SkillDifference } from '../../../skills/difference.ts';
-import type { AskState, SkillGrant } from '../../../skills/grant.ts';
-import type { InstalledSkill } from '../../../skills/index/skill.ts';
-import type { Manifest } from '../../../skills/manifest/manifest.ts';
-import { keyAt } from '../../../skills/trust.ts';
-import type { Reader } from '../../../store/transaction.ts';
+import type { SkillGrant } from '../../../skills/grant.ts';
 import type { Printer } from '../printer.ts';
+
+/* Skills as people read them, from the documents of the operations. */
+
+type ShownSkill = ResultOf<'getSkill'>;
+type AuditReport = Omit<ResultOf<'auditSkill'>, 'state' | 'reason'>;
+type AuditFinding = AuditReport['findings'][number];
+type SkillDifference = NonNullable<ResultOf<'installSkill'>['difference']>;
 
 /** In the order in which they are printed. */
 const SEVERITIES = [
@@ -21,7 +21,7 @@ const SEVERITIES = [
 /** The findings of one severity. */
 export function findingsOf(
   { findings }: Pick<AuditReport, 'findings'>,
-  severity: AuditSeverity,
+  severity: AuditFinding['severity'],
 ): readonly AuditFinding[] {
   return findings.filter((finding) => finding.severity === severity);
 }
@@ -75,34 +75,35 @@ const MARKS = {
   granted: ['green', '✓ '],
   narrowed: ['yellow', '~ '],
   withheld: ['red', '✗ '],
-} as const satisfies Record<AskState['stand'], readonly [string, string]>;
+} as const;
 const QUOTAS = { wallMs: 'ms of wall clock', fuel: 'fuel', memoryBytes: 'bytes of memory' } as const;
 
+/** What a skill requests, and what of it is or will be granted. */
+type Asks = Pick<ShownSkill, 'capabilities' | 'quotas' | 'grant'>;
+
 /** Prints every requested capability with what of it is or will be granted, then the limits. */
-export function printAsks(print: Printer, manifest: Manifest, grant: SkillGrant | null): void {
-  const rows = askedAndGranted(manifest, grant);
-  if (rows.length === 0) print.line('It requests no capability: it can only compute.');
-  const width = Math.max(...rows.map(({ spelling }) => spelling.length), 0);
-  for (const row of rows) {
+export function printAsks(print: Printer, { capabilities, quotas, grant }: Asks): void {
+  if (capabilities.length === 0) print.line('It requests no capability: it can only compute.');
+  const width = Math.max(...capabilities.map(({ spelling }) => spelling.length), 0);
+  for (const row of capabilities) {
     const [style, mark] = MARKS[row.stand];
     print.styled(style, mark, `${row.spelling.padEnd(width)}  ${row.sentence}${remarkOn(row)}`);
   }
-  for (const key of manifest.asks.config ?? []) {
-    if (grant !== null && !Object.hasOwn(grant.wasm.config ?? {}, key))
-      print.styled('yellow', '! ', `config:${key} has no value; set it with --config ${key}=VALUE`);
+  for (const { spelling } of capabilities) {
+    const [, key] = /^config:(.*)$/s.exec(spelling) ?? [];
+    if (key !== undefined && grant !== null && !Object.hasOwn(grant.wasm.config ?? {}, key))
+      print.styled('yellow', '! ', `${spelling} has no value; set it with --config ${key}=VALUE`);
   }
-  print.line(`limits: ${limitsInWords(manifest, grant)}`);
+  print.line(`limits: ${limitsInWords(quotas, grant)}`);
 }
 
-type Row = ReturnType<typeof askedAndGranted>[number];
-
-function remarkOn({ stand, granted, isReaching }: Row): string {
+function remarkOn({ stand, granted, isReaching }: ShownSkill['capabilities'][number]): string {
   if (!isReaching) return ' (always granted)';
   if (stand === 'narrowed') return ` (only ${granted.join(', ')})`;
   return stand === 'withheld' ? ' (withheld)' : '';
 }
 
-function limitsInWords({ quotas }: Manifest, grant: SkillGrant | null): string {
+function limitsInWords(quotas: Asks['quotas'], grant: Asks['grant']): string {
   const terms = (Object.keys(QUOTAS) as (keyof typeof QUOTAS)[]).flatMap((term) => {
     const [asked, granted] = [quotas[term], grant === null ? undefined : (grant.limits[term] ?? null)];
     if (granted === undefined || granted === asked) return asked === null ? [] : [`${asked} ${QUOTAS[term]}`];
@@ -160,17 +161,16 @@ function minus(names: readonly string[]): readonly string[] {
 const RISKS: readonly Risk[] = ['low', 'medium', 'high'];
 
 /** The risk that policies see: that of the manifest, or a higher one where the grant allows more. */
-export function riskWith(said: Risk, grant: SkillGrant | null): Risk {
-  const granted = grant === null ? said : riskOf(openGrants(grant.wasm));
+export function riskWith(said: Risk, grant: Asks['grant']): Risk {
+  const granted = grant === null ? said : riskOf(openGrants((grant as SkillGrant).wasm));
   return RISKS.indexOf(granted) > RISKS.indexOf(said) ? granted : said;
 }
 
 const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
 
-/** Who signed a skill, and the state of that key now: its state at the time of the installation could mislead. */
-export function signerNow(reader: Reader, skill: InstalledSkill, nowMs: number): string {
-  const { publisher, keyId, trust } = skill;
-  const key = keyAt(reader, keyId);
-  const state = key === null || key.publisher !== publisher ? 'not trusted' : keyState(key, nowMs);
-  return `${publisher}, key ${keyId}, ${state === 'trusted' ? TRUSTED[trust] : state}`;
+type Signed = Pick<ShownSkill, 'publisher' | 'keyId' | 'trust'> & { readonly keyState?: string };
+
+/** Who signed a skill, and the state of that key where it is known. */
+export function signerOf({ publisher, keyId, trust, keyState = 'trusted' }: Signed): string {
+  return `${publisher}, key ${keyId}, ${keyState === 'trusted' ? TRUSTED[trust] : keyState}`;
 }

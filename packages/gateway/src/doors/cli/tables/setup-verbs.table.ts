@@ -1,49 +1,28 @@
-import type { Verb } from '../verb.ts';
+import { type Verb, verbs } from '../verb.ts';
 
 /** The commands that check an installation and show what palisade does. */
-export const SETUP_VERBS: readonly Verb[] = [
-  {
-    words: 'doctor',
-    args: [],
-    flags: [
-      {
-        name: 'accept-clock',
-        value: null,
-        sentence: 'Accept the clock of the machine although the journal is ahead of it.',
-      },
-    ],
+export const SETUP_VERBS: readonly Verb[] = verbs({
+  doctor: {
     sentence: 'Check the state directory, the keys, the policies, the journal and the sandbox tiers.',
-    examples: ['palisade doctor'],
+    flags: {
+      'accept-clock': 'Accept the clock of the machine although the journal is ahead of it.',
+    },
     load: async () => (await import('../nouns/doctor.ts')).doctor,
   },
-  {
-    words: 'config show',
-    args: [],
-    flags: [],
+  'config show': {
     sentence: 'Show every setting, its value and its source.',
-    examples: ['palisade config show'],
     load: async () => (await import('../nouns/config.ts')).show,
   },
-  {
-    words: 'demo',
-    args: [],
-    flags: [
-      {
-        name: 'skill',
-        value: 'DIR',
-        sentence: 'Also show how this skill, whose modules are built, is installed, approved and called.',
-      },
-    ],
+  demo: {
     sentence: 'Show an authorised, a refused and a verified call in a temporary state directory.',
-    examples: ['palisade demo'],
+    flags: {
+      'skill DIR': 'Also show how this skill, whose modules are built, is installed, approved and called.',
+    },
     load: async () => (await import('../nouns/demo.ts')).demo,
   },
-  {
-    words: 'completion',
-    args: ['bash|zsh|fish'],
-    flags: [],
+  'completion bash|zsh|fish': {
     sentence: 'Print the completion script of your shell.',
     examples: ['source <(palisade completion bash)'],
     load: async () => (await import('../completion.ts')).completion,
   },
-];
+});

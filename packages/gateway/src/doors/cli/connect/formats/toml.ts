@@ -143,7 +143,6 @@ function keyOf(key: string | number): string {
   return BARE.test(text) ? text : literal(text);
 }
 
-/** A value on one line. */
 function literal(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (value === null) throw new Uneditable('TOML has no null');
