@@ -12,7 +12,7 @@ export function frame(strings: readonly string[], bytes: Buffer = NONE): Buffer 
   return rawFrame(text.length, Buffer.concat([text, bytes]));
 }
 
-/** A request whose length of strings is whatever it is replies to be. */
+/** A request with any claimed length of strings. */
 export function rawFrame(text: number, rest: Buffer, length: number = rest.length + 4): Buffer {
   const head = Buffer.alloc(8);
   head.writeUInt32LE(length, 0);
@@ -26,7 +26,7 @@ export type StarterEnd = {
   readonly stderr: string;
 };
 
-/** One starter and what it has replies so far. */
+/** One starter and its replies so far. */
 export class Starter {
   readonly child: ChildProcess;
   readonly socket: Socket;
