@@ -36,7 +36,7 @@ export function findKey(keys: KeyRing, envelope: Envelope): Found<RingKey> {
   const key = keys.keys.get(envelope.keyId);
   if (key !== undefined) return found(key, `signed by "${envelope.keyId}"`);
   return missed(
-    `field "signatures.0.keyid" is "${envelope.keyId}", expected one of the ${keys.keys.size} trusted keys`,
+    `field "signatures.0.keyid" is "${envelope.keyId}", expected one of the ${keys.keys.size} keys that are trusted`,
   );
 }
 
