@@ -15,10 +15,10 @@ const SEATS = 500;
 
 export async function run({ quick }: BenchOptions): Promise<Figure[]> {
   keepCallsApart();
-  const seat = await bytesOfSeat();
+  const slot = await bytesOfSlot();
   const figures: Figure[] = [];
   for (const pages of PAGES) figures.push(...(await comparePages(pages, quick)));
-  return [...figures, { name: 'memory of a pooled guest of 64 KiB', unit: 'bytes', spread: single(seat) }];
+  return [...figures, { name: 'memory of a pooled guest of 64 KiB', unit: 'bytes', spread: single(slot) }];
 }
 
 async function comparePages(pages: number, quick: boolean): Promise<Figure[]> {
@@ -78,7 +78,7 @@ function eachUs(count: number, act: () => unknown): number[] {
 }
 
 /** What the process grows by when guests sit down in many pools and each has run once. */
-async function bytesOfSeat(): Promise<number> {
+async function bytesOfSlot(): Promise<number> {
   const engine = createEngine({ instances: SEATS, totalMemoryBytes: SEATS * PAGE_BYTES });
   const compiled = await engine.compile(moduleWithMemory(1));
   const beforeBytes = process.memoryUsage.rss();

@@ -67,12 +67,12 @@ export function check(root) {
   for (const file of files) {
     const source = readSource(root, file);
     const from = placeOf(file);
-    if (from.inGateway && !from.room) {
+    if (from.inGateway && !from.module) {
       problems.push(
         problem(
           file,
           0,
-          `place file: its room is not in the table of tools/imports.mjs, expected one of ${names()}`,
+          `place file: its module is not in the table of tools/imports.mjs, expected one of ${names()}`,
         ),
       );
     }
@@ -97,7 +97,7 @@ function placeOf(file) {
     package: top === 'packages' ? name : undefined,
     part: top === 'packages' ? part : top,
     inGateway,
-    room: inGateway ? roomOf(file.slice(gatewaySource.length)) : undefined,
+    module: inGateway ? moduleOf(file.slice(gatewaySource.length)) : undefined,
   };
 }
 
@@ -105,8 +105,8 @@ function isAmbient(file) {
   return posix.dirname(file) === posix.dirname(`${gatewaySource}x`) && file.endsWith('.d.ts');
 }
 
-function roomOf(path) {
-  const candidates = LEVELS.flatMap((rooms, level) => rooms.map((name) => ({ name, level })));
+function moduleOf(path) {
+  const candidates = LEVELS.flatMap((modules, level) => modules.map((name) => ({ name, level })));
   return candidates
     .filter(({ name }) => path === name || path.startsWith(`${name}/`))
     .sort((a, b) => b.name.length - a.name.length)[0];
@@ -145,11 +145,11 @@ function judgeRelative(from, specifier) {
 }
 
 function judgeRooms(from, to, specifier) {
-  if (!from.room) return undefined;
-  if (!to.room) return `import "${specifier}": its room is not in the table of tools/imports.mjs`;
-  if (from.room.name === to.room.name || to.room.level < from.room.level) return undefined;
-  const where = to.room.level === from.room.level ? 'is on the same level as' : 'is above';
-  return `import "${specifier}": ${to.room.name} ${where} ${from.room.name}, expected a room below`;
+  if (!from.module) return undefined;
+  if (!to.module) return `import "${specifier}": its module is not in the table of tools/imports.mjs`;
+  if (from.module.name === to.module.name || to.module.level < from.module.level) return undefined;
+  const where = to.module.level === from.module.level ? 'is on the same level as' : 'is above';
+  return `import "${specifier}": ${to.module.name} ${where} ${from.module.name}, expected a module below`;
 }
 
 function judgeBare(from, specifier, manifests) {

@@ -53,7 +53,7 @@ export const OUTSIDE = [
   },
   {
     power: 'clock and randomness',
-    why: 'They are made once and handed down, so that every other room can be tested to the millisecond and the byte.',
+    why: 'They are made once and handed down, so that every other module can be tested to the millisecond and the byte.',
     modules: [],
     members: [
       'Date.now',
@@ -82,7 +82,7 @@ export const OUTSIDE = [
   },
   {
     power: 'files',
-    why: 'A room that does not read or write files cannot be tricked into the wrong one.',
+    why: 'A module that does not read or write files cannot be tricked into the wrong one.',
     modules: ['node:fs', 'node:fs/promises'],
     members: [],
     hands: {

@@ -62,13 +62,13 @@ const forbidden: readonly Row[] = [
   ],
   ['the entry', `${gateway}/doors/cli/a.ts`, "import '../../main.ts';", 'main.ts is above doors'],
   ['a computed name', `${gateway}/core/a.ts`, 'await import(name);', 'the specifier is computed'],
-  ['an unknown room', `${gateway}/attic/a.ts`, '', 'its room is not in the table'],
-  ['an unknown file on top', `${gateway}/extra.ts`, '', 'its room is not in the table'],
+  ['an unknown module', `${gateway}/attic/a.ts`, '', 'its module is not in the table'],
+  ['an unknown file on top', `${gateway}/extra.ts`, '', 'its module is not in the table'],
   [
     'an import of an unknown room',
     `${gateway}/core/a.ts`,
     "import '../attic/b.ts';",
-    'its room is not in the table',
+    'its module is not in the table',
   ],
   [
     'an undeclared package',

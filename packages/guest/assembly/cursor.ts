@@ -1,4 +1,4 @@
-/** A place in bytes that are read from the front to the back. */
+/** A position in bytes that are read from the beginning to the end. */
 export class Cursor {
   at: usize;
   readonly end: usize;
@@ -13,20 +13,21 @@ export class Cursor {
     return this.at < this.end ? (load<u8>(this.at) as i32) : -1;
   }
 
-  /** Takes this byte, if it is the next one. */
+  /** Consumes this byte, if it is the next one. */
   take(byte: i32): bool {
     if (this.peek() !== byte) return false;
     this.at += 1;
     return true;
   }
 
-  /** Takes the letters of a word; false at the first one that is another. */
-  takeWord(word: string): bool {
-    for (let index = 0; index < word.length; index += 1) if (!this.take(word.charCodeAt(index))) return false;
+  /** Consumes the letters of a literal; false at the first one that differs. */
+  takeLiteral(literal: string): bool {
+    for (let index = 0; index < literal.length; index += 1)
+      if (!this.take(literal.charCodeAt(index))) return false;
     return true;
   }
 
-  /** Takes digits; gives how many. */
+  /** Consumes digits; returns how many. */
   takeDigits(): i32 {
     let count = 0;
     for (; isDigit(this.peek()); count += 1) this.at += 1;

@@ -1,9 +1,9 @@
 /*
  * The float that is nearest to a decimal number, by long arithmetic on its digits: doubled and halved until its
- * exponent is known, and then rounded once. Slow and exact: it is asked where an operation on floats would round twice.
+ * exponent is known, and then rounded once. Slow and exact: it is used where operations on floats would round twice.
  */
 
-/** More digits than these never decide between two floats; a sign that something followed is kept. */
+/** More digits than these never decide between two floats; a sticky digit records that more followed. */
 const MOST_DIGITS: i32 = 800;
 const ROOM: i32 = 900;
 /** The most bits that are shifted at once. */
@@ -19,12 +19,12 @@ export class Decimal {
   private hasMore: bool = false;
   point: i32;
 
-  /** Of so many digits before the point, which are pushed from the first one on, and then those behind it. */
+  /** `point` digits before the point are pushed first, then those after it. */
   constructor(point: i32) {
     this.point = point;
   }
 
-  /** Puts a digit behind the others. */
+  /** Appends a digit. */
   push(digit: u8): void {
     if (this.count === 0 && digit === 0) {
       this.point -= 1;
@@ -36,7 +36,7 @@ export class Decimal {
     } else if (digit !== 0) this.hasMore = true;
   }
 
-  /** The nearest float; of two that are as near, the even one. Infinity where it is beyond all of them. */
+  /** The nearest float; in a tie, the even one. Infinity if it is larger than all of them. */
   toFloat(): f64 {
     this.trim();
     if (this.count === 0 || this.point < -330) return 0;
@@ -59,7 +59,7 @@ export class Decimal {
     return reinterpret<f64>((biased << MANTISSA_BITS) | (mantissa & ((1 << MANTISSA_BITS) - 1)));
   }
 
-  /** Brings the value to at least a half and below one; gives the power of two that was taken out. */
+  /** Scales the value to at least a half and below one; returns the power of two that was removed. */
   private scale(): i32 {
     let exponent = 0;
     while (this.point > 0) {
@@ -132,7 +132,7 @@ export class Decimal {
     while (this.count > 0 && this.digits[this.count - 1] === 0) this.count -= 1;
   }
 
-  /** The whole number that is nearest. */
+  /** The nearest whole number. */
   private rounded(): u64 {
     let whole: u64 = 0;
     for (let at = 0; at < this.point; at += 1) whole = whole * 10 + (at < this.count ? this.digits[at] : 0);

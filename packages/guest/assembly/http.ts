@@ -15,7 +15,7 @@ export class Header {
   }
 }
 
-/** A request, made up step by step: `new Request('GET', url).header('accept', '*')`. */
+/** A request, built step by step: `new Request('GET', url).header('accept', '*')`. */
 export class Request {
   private readonly head: JsonObject = Json.object();
   private readonly headers: JsonList = Json.list();
@@ -30,7 +30,7 @@ export class Request {
     return this;
   }
 
-  /** Has the gateway put a secret into a header, where `{}` is in the format; the guest does not see it. */
+  /** Has the gateway put a secret into a header, in place of `{}` in the format; the guest does not see it. */
   secret(secret: Secret, header: string, format: string): this {
     const use = Json.object().setNumber('handle', secret.handle);
     this.head.set('secret', use.setText('header', header).setText('format', format));
@@ -42,7 +42,7 @@ export class Request {
     return this;
   }
 
-  /** Sends it over the capability at a place in the grant. */
+  /** Sends it with the capability at a position in the grant. */
   send(index: i32 = 0): Answer<Response> {
     const head = writeJson(this.head);
     const answer = answerOf(
@@ -58,10 +58,10 @@ export class Request {
   }
 }
 
-/** What came back; a status such as 404 is an answer like any other. */
+/** The response; a status such as 404 is not an error. */
 export class Response {
   readonly status: i32;
-  /** Another one than was asked for after a redirect. */
+  /** After a redirect it differs from that of the request. */
   readonly url: string;
   readonly headers: Header[] = [];
   readonly body: Uint8Array;
@@ -77,7 +77,7 @@ export class Response {
     return textOf(this.body);
   }
 
-  /** The first header of a name in small letters; null where there is none. */
+  /** The first header of a lower-case name; null if there is none. */
   header(name: string): string | null {
     for (let index = 0; index < this.headers.length; index += 1)
       if (this.headers[index].name.toLowerCase() === name) return this.headers[index].value;

@@ -1,5 +1,5 @@
 /*
- * What a tool in AssemblyScript is made of. What is not used is not compiled, and what is not called is not imported.
+ * The library for tools in AssemblyScript. What is not used is not compiled, and what is not called is not imported.
  */
 
 export {
@@ -32,5 +32,5 @@ export {
 export { parseJson, readJson } from './json-reader';
 export { writeJson } from './json-writer';
 export * from './palisade_v1';
-export { config, DEBUG, ERROR, INFO, log, nowMs, randomBytes, WARNING } from './surroundings';
+export { config, DEBUG, ERROR, INFO, log, nowMs, randomBytes, WARNING } from './environment';
 export { fail, palisade_alloc, run } from './tool';

@@ -1,4 +1,4 @@
-/** Texts behind each other, copied once: the `join` of arrays copies all of it again for each of them. */
+/** Concatenates texts, copying each once: the `join` of arrays copies everything again for each of them. */
 export function joined(pieces: string[], between: string = ''): string {
   let units = between.length * max(pieces.length - 1, 0);
   for (let at = 0; at < pieces.length; at += 1) units += pieces[at].length;
@@ -11,9 +11,9 @@ export function joined(pieces: string[], between: string = ''): string {
   return String.UTF16.decodeUnsafe(room, end - room);
 }
 
-/** Gives the place behind it. */
-function put(place: usize, text: string): usize {
+/** Returns the position after it. */
+function put(pointer: usize, text: string): usize {
   const bytes = (text.length as usize) << 1;
-  memory.copy(place, changetype<usize>(text), bytes);
-  return place + bytes;
+  memory.copy(pointer, changetype<usize>(text), bytes);
+  return pointer + bytes;
 }

@@ -4,10 +4,10 @@ import { Decimal } from './decimal';
 /** Up to here whole numbers and powers of ten are exact as floats, and one operation on them rounds once. */
 const EXACT_DIGITS: i32 = 15;
 const EXACT_POWER: i32 = 22;
-/** Where an exponent is beyond everything that digits could make up for. */
+/** An exponent beyond what the digits could compensate for. */
 const FAR: i32 = 100_000_000;
 
-/** Takes a number; NaN where there is none, or where no float is as large. */
+/** Reads a number; NaN if there is none, or if it is larger than any float. */
 export function readNumber(cursor: Cursor): f64 {
   const isNegative = cursor.take(0x2d);
   const begin = cursor.at;

@@ -4,25 +4,25 @@ import { readNumber } from './json-number';
 import { readText } from './json-text';
 
 /*
- * A strict reader of JSON in UTF-8, over bytes where they lie: no key twice, no half pairs, no bytes that are no UTF-8,
- * no number that is no float, nothing behind the value, and nested no deeper than the gateway allows.
+ * A strict reader of JSON in UTF-8 that does not copy its input: no duplicate keys, no lone surrogates, no invalid UTF-8,
+ * no number beyond a float, nothing after the value, and nested no deeper than the gateway allows.
  */
 
 const MOST_DEEP: i32 = 128;
 
-/** The value that bytes are; null where they are no JSON. */
+/** Parses bytes; null if they are not JSON. */
 export function parseJson(bytes: Uint8Array): Json | null {
   return readJson(bytes.dataStart, bytes.length);
 }
 
-/** The value that so many bytes from a place on are; null where they are no JSON. */
-export function readJson(place: usize, length: usize): Json | null {
-  const cursor = new Cursor(place, place + length);
+/** Parses so many bytes at an address; null if they are not JSON. */
+export function readJson(pointer: usize, length: usize): Json | null {
+  const cursor = new Cursor(pointer, pointer + length);
   const value = readValue(cursor, 0);
   return cursor.at === cursor.end ? value : null;
 }
 
-/** Takes a value and the space around it. */
+/** Reads a value and the space around it. */
 function readValue(cursor: Cursor, depth: i32): Json | null {
   cursor.skipSpace();
   const value = readBare(cursor, depth);
@@ -41,9 +41,9 @@ function readBare(cursor: Cursor, depth: i32): Json | null {
     const text = readText(cursor);
     return text === null ? null : new JsonText(text);
   }
-  if (first === 0x74) return cursor.takeWord('true') ? new JsonBool(true) : null;
-  if (first === 0x66) return cursor.takeWord('false') ? new JsonBool(false) : null;
-  if (first === 0x6e) return cursor.takeWord('null') ? new JsonNull() : null;
+  if (first === 0x74) return cursor.takeLiteral('true') ? new JsonBool(true) : null;
+  if (first === 0x66) return cursor.takeLiteral('false') ? new JsonBool(false) : null;
+  if (first === 0x6e) return cursor.takeLiteral('null') ? new JsonNull() : null;
   const number = readNumber(cursor);
   return Number.isNaN(number) ? null : new JsonNumber(number);
 }

@@ -3,7 +3,7 @@ import { Cursor, isDigit } from './cursor';
 const QUOTE: i32 = 0x22;
 const BACKSLASH: i32 = 0x5c;
 
-/** Takes a text in quotes; null where there is none, or where it is not whole characters in UTF-8. */
+/** Reads a text in quotes; null if there is none, or if it is not valid UTF-8. */
 export function readText(cursor: Cursor): string | null {
   if (!cursor.take(QUOTE)) return null;
   const from = cursor.at;
@@ -11,7 +11,7 @@ export function readText(cursor: Cursor): string | null {
   while (true) {
     const byte = cursor.peek();
     if (byte === QUOTE) break;
-    // The end is below it, too.
+    // True at the end (-1), too.
     if (byte < 0x20) return null;
     if (byte === BACKSLASH) {
       hasEscape = true;
@@ -25,7 +25,7 @@ export function readText(cursor: Cursor): string | null {
   return hasEscape ? unescaped(from, to) : String.UTF8.decodeUnsafe(from, to - from);
 }
 
-/** Takes a character of several bytes. */
+/** Reads a character of several bytes. */
 function takeWide(cursor: Cursor, first: i32): bool {
   const more: usize = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
   if (first < 0xc2 || first > 0xf4 || cursor.end - cursor.at <= more) return false;
@@ -38,7 +38,7 @@ function takeWide(cursor: Cursor, first: i32): bool {
   return true;
 }
 
-/** The character of what follows a backslash; -1 where it is none. */
+/** The character of an escape after its backslash; -1 if it is invalid. */
 function takeEscape(cursor: Cursor): i32 {
   const letter = cursor.peek();
   cursor.at += 1;
@@ -56,7 +56,7 @@ function takeEscape(cursor: Cursor): i32 {
   return low < 0xdc00 || low > 0xdfff ? -1 : 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/** The number of four hexadecimal digits; -1 where there are not as many. */
+/** The number of four hexadecimal digits; -1 if there are fewer. */
 function takeHex(cursor: Cursor): i32 {
   let unit = 0;
   for (let left = 4; left > 0; left -= 1) {
@@ -70,7 +70,7 @@ function takeHex(cursor: Cursor): i32 {
   return unit;
 }
 
-/** The text between quotes that was found to be well-formed, in one piece: nothing is ever given back in a guest. */
+/** The text between quotes that was checked before, allocated once: a guest never frees memory. */
 function unescaped(from: usize, to: usize): string {
   const room = heap.alloc(to - from);
   const cursor = new Cursor(from, to);
@@ -87,18 +87,18 @@ function unescaped(from: usize, to: usize): string {
   return String.UTF8.decodeUnsafe(room, end - room);
 }
 
-/** Writes a character in UTF-8; gives the place behind it. */
-export function putCharacter(place: usize, character: i32): usize {
+/** Writes a character in UTF-8; returns the position after it. */
+export function putCharacter(pointer: usize, character: i32): usize {
   if (character < 0x80) {
-    store<u8>(place, character);
-    return place + 1;
+    store<u8>(pointer, character);
+    return pointer + 1;
   }
   const more: usize = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
   let rest = character;
   for (let next = more; next > 0; next -= 1) {
-    store<u8>(place + next, 0x80 | (rest & 0x3f));
+    store<u8>(pointer + next, 0x80 | (rest & 0x3f));
     rest >>= 6;
   }
-  store<u8>(place, (more === 1 ? 0xc0 : more === 2 ? 0xe0 : 0xf0) | rest);
-  return place + more + 1;
+  store<u8>(pointer, (more === 1 ? 0xc0 : more === 2 ? 0xe0 : 0xf0) | rest);
+  return pointer + more + 1;
 }

@@ -6,7 +6,7 @@ const HEX: string = '0123456789abcdef';
 /** Whole numbers below it are written as such. */
 const WHOLE: f64 = 9_007_199_254_740_992;
 
-/** The JSON of a value, in UTF-8. Traps at a number that is not finite: JSON has no word for it. */
+/** The JSON of a value, in UTF-8. Traps at a number that is not finite, which JSON cannot represent. */
 export function writeJson(value: Json): Uint8Array {
   const writer = new Writer();
   writer.value(value);
@@ -29,8 +29,8 @@ class Writer {
     else if (value instanceof JsonList) this.list(value as JsonList);
     else if (value instanceof JsonText) this.text((value as JsonText).value);
     else if (value instanceof JsonNumber) this.number((value as JsonNumber).value);
-    else if (value instanceof JsonBool) this.word((value as JsonBool).value ? 'true' : 'false');
-    else this.word('null');
+    else if (value instanceof JsonBool) this.ascii((value as JsonBool).value ? 'true' : 'false');
+    else this.ascii('null');
   }
 
   private object(object: JsonObject): void {
@@ -57,7 +57,7 @@ class Writer {
   private number(value: f64): void {
     assert(Number.isFinite(value));
     const isWhole = Math.abs(value) < WHOLE && Math.floor(value) === value;
-    this.word(isWhole ? (value as i64).toString() : value.toString());
+    this.ascii(isWhole ? (value as i64).toString() : value.toString());
   }
 
   private text(text: string): void {
@@ -86,15 +86,15 @@ class Writer {
     else if (unit === 12) this.byte(0x66);
     else if (unit === 13) this.byte(0x72);
     else {
-      this.word('u00');
+      this.ascii('u00');
       this.byte(HEX.charCodeAt(unit >> 4));
       this.byte(HEX.charCodeAt(unit & 15));
     }
   }
 
   /** ASCII only. */
-  private word(word: string): void {
-    for (let index = 0; index < word.length; index += 1) this.byte(word.charCodeAt(index));
+  private ascii(text: string): void {
+    for (let index = 0; index < text.length; index += 1) this.byte(text.charCodeAt(index));
   }
 
   private character(character: i32): void {

@@ -1,6 +1,6 @@
 /** The values of JSON. Numbers are floats, as everywhere in JSON; whole ones are exact up to 2^53. */
 export abstract class Json {
-  /** A member of an object; null where this is no object, or has no such member. */
+  /** A member of an object; null if this is not an object or has no such member. */
   get(_key: string): Json | null {
     return null;
   }
@@ -111,17 +111,17 @@ export class JsonObject extends Json {
   }
 }
 
-/** The text that a value is; null where it is none, or where there is none. */
+/** The text of a value; null if it is absent or not a text. */
 export function asText(value: Json | null): string | null {
   return value instanceof JsonText ? (value as JsonText).value : null;
 }
 
-/** The number that a value is; NaN, which JSON does not have, where it is none. */
+/** The number of a value; NaN, which JSON does not have, if it is not a number. */
 export function asNumber(value: Json | null): f64 {
   return value instanceof JsonNumber ? (value as JsonNumber).value : NaN;
 }
 
-/** The items of a list; none where it is no list. */
+/** The items of a list; empty if it is not a list. */
 export function asList(value: Json | null): Json[] {
   return value instanceof JsonList ? (value as JsonList).items : [];
 }

@@ -49,12 +49,12 @@ export function countOf(kind: i32): i32 {
   return capability_count(kind);
 }
 
-/** The handle of a capability by its position in the grant; an error, which is below zero, where it does not exist. */
+/** The handle of a capability by its position in the grant; an error, which is negative, if it does not exist. */
 export function handleOf(kind: i32, index: i32): i32 {
   return capability_handle(kind, index);
 }
 
-/** A secret by its position in the grant. Name it in a request; only where the grant says so can it be read. */
+/** A secret by its position in the grant. Use it in a request; it can be read only if the grant allows that. */
 export class Secret {
   readonly handle: i32;
 
@@ -67,14 +67,14 @@ export class Secret {
   }
 }
 
-/** Write over whatever is there. */
+/** Write in any case. */
 export const ANY: f64 = -1;
-/** Write only where nothing is. */
+/** Write only if there is no value. */
 export const ABSENT: f64 = 0;
 
 const VERSION_BYTES: i32 = 8;
 
-/** A value with its version, which never comes twice. */
+/** A value with its version, which is never reused. */
 export class Stored {
   readonly version: f64;
   readonly bytes: Uint8Array;
@@ -90,7 +90,7 @@ export class Stored {
   }
 }
 
-/** Keys beneath the prefixes of a grant. */
+/** Keys below the prefixes of a grant. */
 export class Storage {
   readonly handle: i32;
 
@@ -106,7 +106,7 @@ export class Storage {
     return new Answer(0, new Stored(load<f64>(bytes.dataStart), bytes.subarray(VERSION_BYTES)));
   }
 
-  /** Stores a value where the version is this one, ANY or ABSENT. Gives 0 or an error; CONFLICT: read it again. */
+  /** Stores a value if the version is this one, or for ANY or ABSENT. Returns 0 or an error; CONFLICT: read it again. */
   put(key: string, value: Uint8Array, version: f64 = ANY): i32 {
     const name = bytesOf(key);
     return storage_put(this.handle, name.dataStart, name.length, value.dataStart, value.length, version);
@@ -116,13 +116,13 @@ export class Storage {
     return this.put(key, bytesOf(value), version);
   }
 
-  /** Removes a value where the version is this one, or ANY. Gives 0 or an error. */
+  /** Removes a value if the version is this one, or for ANY. Returns 0 or an error. */
   remove(key: string, version: f64 = ANY): i32 {
     const name = bytesOf(key);
     return storage_delete(this.handle, name.dataStart, name.length, version);
   }
 
-  /** At most `limit` keys at and beneath a prefix that come after a key; '' for the first page. */
+  /** At most `limit` keys at and below a prefix that come after a key; '' for the first page. */
   list(prefix: string, after: string = '', limit: i32 = 1_000): Answer<string[]> {
     const top = bytesOf(prefix);
     const last = bytesOf(after);
@@ -141,11 +141,11 @@ export class Storage {
   }
 }
 
-/** A message, and who sent it as the gateway knows them. */
+/** A message, and its sender as authenticated by the gateway. */
 export class Message {
-  /** `principal`, `skill`: who called, and of whose tool. */
+  /** `principal` of the call, and `skill` of the tool. */
   readonly sender: Json;
-  /** How many messages before this one found the queue full. */
+  /** How many messages before this one were lost because the queue was full. */
   readonly missed: i32;
   readonly body: Uint8Array;
 
@@ -172,7 +172,7 @@ export class Channel {
     this.handle = handleOf(CHANNEL, index);
   }
 
-  /** Gives 0 or an error. */
+  /** Returns 0 or an error. */
   publish(message: Uint8Array): i32 {
     return channel_publish(this.handle, message.dataStart, message.length);
   }
@@ -181,7 +181,7 @@ export class Channel {
     return this.publish(bytesOf(message));
   }
 
-  /** The next message, waited for at most that long; MISSING where none came. */
+  /** Waits for the next message, at most that long; MISSING if none came. */
   receive(waitMs: i32): Answer<Message> {
     const answer = answerOf(channel_receive(this.handle, waitMs));
     if (!answer.ok) return new Answer<Message>(answer.error, null);

@@ -3,20 +3,20 @@ import { Json } from './json';
 import { readJson } from './json-reader';
 import { writeJson } from './json-writer';
 
-/** Gives a place for the input. Export it: `export { palisade_alloc } from '@palisade/guest/assembly';` */
+/** Allocates memory for the input. Export it: `export { palisade_alloc } from '@palisade/guest/assembly';` */
 export function palisade_alloc(length: i32): usize {
   return heap.alloc(length);
 }
 
-/** Runs a tool: reads its input, and gives its output as an export returns it. */
-export function run(place: usize, length: usize, tool: (input: Json) => Json): u64 {
-  const input = readJson(place, length);
-  // The gateway gives canonical JSON, so nobody else has called.
+/** Runs a tool: reads its input, and returns its output in the form that an export returns. */
+export function run(pointer: usize, length: usize, tool: (input: Json) => Json): u64 {
+  const input = readJson(pointer, length);
+  // The gateway always passes canonical JSON; anything else comes from another caller.
   if (input === null) return returned(fail('wrong-input', 'expected JSON'));
   return returned(tool(input));
 }
 
-/** Says that the tool failed, in words for its caller. What it gives may be returned; it is not looked at. */
+/** Reports that the tool failed, with a message for its caller. The result may be returned; it is ignored. */
 export function fail(code: string, message: string): Json {
   const error = writeJson(Json.object().setText('code', code).setText('message', message));
   host.fail(error.dataStart, error.length);

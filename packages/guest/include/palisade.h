@@ -1,6 +1,6 @@
 /*
- * What a tool in C is made of: its input as a tree of JSON, a writer for its output, the functions of the gateway, and an
- * allocator that goes on to the next free place, because every call has a guest of its own.
+ * The library for tools in C: the input as a tree of JSON, a writer for the output, the host functions, and an allocator
+ * that never frees, because every call has a guest of its own.
  *
  *   clang --target=wasm32 -nostdlib -O2 -mbulk-memory -I include -Wl,--no-entry -Wl,--stack-first tool.c -o tool.wasm
  *
@@ -15,7 +15,7 @@
 #include "palisade/json-write.h"
 #include "palisade/host.h"
 
-/** Says that the tool failed, in words for its caller. Return `palisade_none` after it; it is not looked at. */
+/** Reports that the tool failed, with a message for its caller. Return `palisade_none` after it; it is ignored. */
 static inline palisade_bytes palisade_fail(palisade_bytes code, palisade_bytes message) {
   palisade_writer error = palisade_write();
   palisade_open(&error, '{');
@@ -29,13 +29,13 @@ static inline palisade_bytes palisade_fail(palisade_bytes code, palisade_bytes m
 
 /**
  * Exports a tool: `PALISADE_TOOL(greet) { return …; }` is a function that gets its input as `const palisade_json *input`
- * and gives JSON as `palisade_bytes`.
+ * and returns JSON as `palisade_bytes`.
  */
 #define PALISADE_TOOL(name)                                                                         \
   static palisade_bytes palisade_tool_##name(const palisade_json *input);                           \
-  __attribute__((export_name(#name))) uint64_t palisade_export_##name(const uint8_t *place,         \
+  __attribute__((export_name(#name))) uint64_t palisade_export_##name(const uint8_t *pointer,       \
                                                                       uint32_t length) {            \
-    const palisade_json *input = palisade_parse((palisade_bytes){place, length});                   \
+    const palisade_json *input = palisade_parse((palisade_bytes){pointer, length});                 \
     const palisade_bytes output =                                                                   \
         input ? palisade_tool_##name(input)                                                         \
               : palisade_fail(palisade_text("wrong-input"), palisade_text("expected JSON"));        \

@@ -10,7 +10,7 @@
 #include "report.h"
 #include "signals.h"
 
-/* Requests as they come, or the words of one launch. What is not touched takes no memory, here and after a fork. */
+/* Received requests, or the arguments of one launch. Untouched pages take no memory, here and after a fork. */
 _Alignas(4096) char frames[4 + MAX_FRAME];
 char *listed_arguments[MAX_ARGUMENTS + 2];
 
@@ -20,7 +20,7 @@ uint32_t number_at(const char *bytes)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Lists strings, each with a NUL after it, as the words of a command line; gives how many there are with its name. */
+/* Lists NUL-terminated strings as the arguments of a command line; returns their number, including the name. */
 int list_arguments(char *text, size_t length)
 {
     static char name[] = "palisade-launcher";
@@ -47,48 +47,48 @@ static size_t read_to_end(int descriptor)
     }
 }
 
-/* The words that come on a descriptor, listed; gives how many there are with a name before them. */
+/* Reads and lists arguments from a descriptor; returns their number, including the name before them. */
 static int read_listed(int descriptor)
 {
     static const char WORDS[] = "words";
     size_t length = read_to_end(descriptor);
     (void)close(descriptor);
-    /* Nobody has a use for this process any more. */
+    /* This process is no longer needed. */
     if (length == 0) _exit(EXIT_SETUP);
-    /* Boundary: words that were cut off are not the words of a smaller launch. */
-    if (length < 4 || (length > 4 && frames[length - 1] != '\0')) refuse(WORDS, "are cut off", "all of them");
+    /* Boundary: truncated arguments are not the arguments of a smaller launch. */
+    if (length < 4 || (length > 4 && frames[length - 1] != '\0')) refuse(WORDS, "are truncated", "all of them");
     int count = list_arguments(frames + 4, length - 4);
-    if (number_at(frames) != (uint32_t)count - 1) refuse(WORDS, "are another number of words than they say", "that number");
+    if (number_at(frames) != (uint32_t)count - 1) refuse(WORDS, "are not as many as announced", "the announced number");
     plan.has_own_variables = true;
     is_visible = false;
     return count;
 }
 
-/* Waits for the words of a launch, which are then its words as if they had been on the command line. */
-int wait_for_arguments(const char *word)
+/* Waits for the arguments of a launch, which are then used as if they had been on the command line. */
+int wait_for_arguments(const char *argument)
 {
     uint64_t descriptor;
-    /* Boundary: before it waits, for others of its user may be at work already. */
+    /* Boundary: before waiting, since hostile processes of the same user may already run. */
     must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
-    if (!read_number(word + strlen("words="), 3, MAX_DESCRIPTOR, &descriptor) || fcntl((int)descriptor, F_GETFD) < 0)
-        refuse(word, "is no descriptor that is open", "the number of one, from 3 on");
+    if (!read_number(argument + strlen("words="), 3, MAX_DESCRIPTOR, &descriptor) || fcntl((int)descriptor, F_GETFD) < 0)
+        refuse(argument, "is not an open descriptor", "the number of one, from 3 on");
     return read_listed((int)descriptor);
 }
 
 /*
- * The sandbox stands; its command may be told much later, or never. Meanwhile an order to end, or the end of the control,
- * is the end.
+ * The sandbox is ready; its command may come much later, or never. Meanwhile a termination signal or the end of the
+ * control descriptor ends it.
  */
 void wait_for_command(void)
 {
-    if (plan.words == 0) return;
-    struct pollfd watched[3] = {{(int)plan.words, POLLIN, 0},
+    if (plan.arguments == 0) return;
+    struct pollfd watched[3] = {{(int)plan.arguments, POLLIN, 0},
                                 {signal_source, POLLIN, 0},
                                 {plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0}};
     while (watched[0].revents == 0) {
         if (poll(watched, COUNT(watched), -1) < 0 && errno != EINTR) fail("poll", errno);
         if (watched[2].revents != 0 || (watched[1].revents != 0 && take_signals())) _exit(EXIT_SETUP);
     }
-    int count = read_listed((int)plan.words);
+    int count = read_listed((int)plan.arguments);
     read_command_arguments(count, listed_arguments);
 }

@@ -9,5 +9,5 @@ extern char *listed_arguments[MAX_ARGUMENTS + 2];
 
 uint32_t number_at(const char *bytes);
 int list_arguments(char *text, size_t length);
-int wait_for_arguments(const char *word);
+int wait_for_arguments(const char *argument);
 void wait_for_command(void);

@@ -13,16 +13,16 @@
 #include "report.h"
 #include "signals.h"
 
-/* Never returns: becomes the command, or says why not. The order matters; each step needs what a later one takes away. */
+/* Never returns: becomes the command, or reports why not. The order matters: each step needs what a later one removes. */
 _Noreturn void become_command(int outer_proc, pid_t parent)
 {
-    /* Whoever starts us may have made the session already. */
+    /* The process may already lead a session of its own. */
     must(setsid() >= 0 || getsid(0) == getpid(), "session");
     reset_signals();
     (void)umask(022);
     if (plan.ns == 0) take_identity();
     if (is_host_root()) fail("host-root", EPERM);
-    /* After the change of identity, which would clear it; and what an already dead parent left behind is no command. */
+    /* After the change of identity, which would clear it. If the parent is already dead, the command is not started. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, "parent-death");
     if (parent != 0 && getppid() != parent) _exit(EXIT_SETUP);
     if (plan.cwd != NULL) must(chdir(plan.cwd) == 0, "cwd");
@@ -34,8 +34,8 @@ _Noreturn void become_command(int outer_proc, pid_t parent)
     limit_resources();
     apply_filter();
     if (!is_status_left()) {
-        tell_facts();
-        tell_pid(outer_proc);
+        report_facts();
+        report_pid(outer_proc);
     }
     (void)execve(plan.file, plan.argv, plan.has_own_variables ? plan.variables : environ);
     int error = errno;
@@ -44,10 +44,10 @@ _Noreturn void become_command(int outer_proc, pid_t parent)
     add_number(&line, (uint64_t)error);
     add_byte(&line, ' ');
     add(&line, name_of_error(error));
-    tell_status(&line);
-    add(&line, "Cannot run the command: its file gives ");
+    report_status(&line);
+    add(&line, "Cannot run the command: its file fails with ");
     add(&line, name_of_error(error));
-    tell(&line, STDERR_FILENO);
+    write_line(&line, STDERR_FILENO);
     if (exec_report >= 0) write_all(exec_report, "E", 1);
     _exit(error == ENOENT ? EXIT_ABSENT : EXIT_EXEC);
 }

@@ -58,13 +58,13 @@ void restrict_files(void)
         int path = open(plan.rules[i].path, O_PATH | O_CLOEXEC);
         must(path >= 0 && fstat(path, &status) == 0, "landlock-path");
         uint64_t allowed = plan.rules[i].writable ? handled.files : LL_READ;
-        /* The kernel refuses rights of a directory on anything else. */
+        /* The kernel refuses directory rights on anything else. */
         if (!S_ISDIR(status.st_mode)) allowed &= LL_OF_FILES;
         struct kernel_landlock_beneath beneath = {allowed, path};
         must(syscall(NR_landlock_add_rule, ruleset, LL_RULE_BENEATH, &beneath, 0) == 0, "landlock-rule");
         (void)close(path);
     }
-    /* Of the network, only what the gateway accepts on. */
+    /* Of the network, only the ports on which the gateway accepts. */
     for (size_t i = 0; handled.network != 0 && i < plan.listener_count; i++) {
         struct kernel_landlock_port port = {LL_CONNECT_TCP, plan.listeners[i].port};
         must(syscall(NR_landlock_add_rule, ruleset, LL_RULE_PORT, &port, 0) == 0, "landlock-rule");

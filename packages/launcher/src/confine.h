@@ -1,4 +1,4 @@
-/* What the command's process takes away from itself: system calls, files, resources. */
+/* Restrictions that the command's process sets on itself: system calls, files, resources. */
 #pragma once
 
 /* The version of the Landlock ABI that is in force, or 0. */

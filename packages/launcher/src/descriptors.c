@@ -18,7 +18,7 @@ bool is_unix_stream(int descriptor)
            getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
-/* What is opened later must not become a standard stream. */
+/* A descriptor that is opened later must not become a standard stream. */
 void hold_standard_streams(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -37,7 +37,7 @@ void close_range_of(uint64_t from, uint64_t to)
     for (uint64_t i = from; i <= last; i++) (void)close((int)i);
 }
 
-/* Boundary: whatever the gateway inherited or left open is gone before anything else happens. */
+/* Boundary: whatever the gateway inherited or left open is closed before anything else happens. */
 void close_others(void)
 {
     uint64_t list[MAX_LISTED], next = 3;
@@ -59,12 +59,12 @@ void close_one(int *descriptor)
     *descriptor = -1;
 }
 
-bool write_file(const char *path, const char *words)
+bool write_file(const char *path, const char *text)
 {
     int file = open(path, O_WRONLY | O_CLOEXEC);
     if (file < 0) return false;
-    size_t length = strlen(words);
-    bool done = write(file, words, length) == (ssize_t)length;
+    size_t length = strlen(text);
+    bool done = write(file, text, length) == (ssize_t)length;
     int error = errno;
     (void)close(file);
     errno = error;

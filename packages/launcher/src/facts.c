@@ -11,10 +11,10 @@
 #include "proc.h"
 #include "report.h"
 
-/* The files are opened before Landlock may hide them, and read after: the kernel makes their text when it is read. */
+/* The files are opened before Landlock may hide them and read after that: the kernel generates their text on reading. */
 enum { FACT_STATUS, FACT_UID_MAP, FACT_NET, FACT_MOUNTS, FACT_CGROUP, FACT_FILES };
 static int fact_files[FACT_FILES];
-/* All of them go out together: whoever listens is woken for each write. */
+/* All of them are written at once, since each write wakes the reader. */
 enum { FACT_BYTES = 65536 };
 static char fact_bytes[2 * FACT_BYTES];
 static struct text fact = {fact_bytes, sizeof fact_bytes, 0};
@@ -26,7 +26,7 @@ void open_facts(void)
     if (plan.facts == 0) return;
     for (size_t i = 0; i < FACT_FILES; i++) {
         fact_files[i] = open(PATHS[i], O_RDONLY | O_CLOEXEC);
-        /* A kernel without cgroups has no such file, and nothing to say. */
+        /* A kernel without cgroups has no such file, and nothing is reported. */
         if (fact_files[i] < 0 && errno != ENOENT) fail("facts", errno);
     }
 }
@@ -53,8 +53,8 @@ static void tell_fact_number(const char *name, uint64_t number)
     add_byte(&fact, '\n');
 }
 
-/* The words of a line with one space between them; one word where all are the same, as the four uids are. */
-static void add_words(char *line, bool is_same)
+/* The fields of a line with one space between them; a single field where all are the same, like the four uids. */
+static void add_fields(char *line, bool is_same)
 {
     const char *first = next_word(&line);
     bool differs = false;
@@ -85,7 +85,7 @@ static void tell_status_facts(void)
         for (size_t i = 0; i < COUNT(KEYS); i++) {
             if (strcmp(key, KEYS[i].key) != 0) continue;
             begin_fact(KEYS[i].name, "");
-            add_words(line, KEYS[i].is_same);
+            add_fields(line, KEYS[i].is_same);
             add_byte(&fact, '\n');
         }
     }
@@ -114,7 +114,7 @@ static void tell_lines(const char *name, int file)
     read_from(file);
     for (char *line, *between = ""; file >= 0 && (line = next_line()) != NULL; between = ";") {
         add(&fact, between);
-        add_words(line, false);
+        add_fields(line, false);
     }
     add_byte(&fact, '\n');
 }
@@ -142,7 +142,7 @@ static bool is_read_only(const char *options)
     return strncmp(options, "ro", 2) == 0 && (options[2] == ',' || options[2] == '\0');
 }
 
-/* mountinfo: id, parent, device, root, mount point, options, optional words, "-", type, source, options of the whole. */
+/* mountinfo: id, parent, device, root, mount point, options, optional fields, "-", type, source, super options. */
 static void tell_mounts(void)
 {
     uint64_t count = 0;
@@ -164,7 +164,7 @@ static void tell_mounts(void)
     tell_fact_number("mounts", count);
 }
 
-void tell_facts(void)
+void report_facts(void)
 {
     static const struct {
         const char *name;
@@ -190,8 +190,8 @@ void tell_facts(void)
     tell_fact_number("dumpable", (uint64_t)prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
 }
 
-/* The pid in the namespace that the launcher was started in: its /proc says there who "self" is. */
-void tell_pid(int outer_proc)
+/* The pid in the namespace in which the launcher was started, from "self" in the /proc of that namespace. */
+void report_pid(int outer_proc)
 {
     char name[24];
     ssize_t length = outer_proc < 0 ? -1 : readlinkat(outer_proc, "self", name, sizeof name - 1);

@@ -2,5 +2,5 @@
 #pragma once
 
 void open_facts(void);
-void tell_facts(void);
-void tell_pid(int outer_proc);
+void report_facts(void);
+void report_pid(int outer_proc);

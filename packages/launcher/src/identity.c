@@ -13,8 +13,8 @@
 #include "report.h"
 
 /*
- * Boundary: never host uid 0. To its sysctls the kernel grants access by global uid and not by capability, so a command
- * that is root outside of its user namespace can take over the host without any.
+ * Boundary: never host uid 0. The kernel grants access to its sysctls by global uid, not by capability, so a command
+ * that is root outside its user namespace can take over the host without any capability.
  */
 bool is_host_root(void)
 {
@@ -34,12 +34,12 @@ bool is_host_root(void)
     }
     (void)close(file);
     struct stat proc;
-    /* In a namespace below another the map shows only the next one outward. /proc itself belongs to the host's root. */
+    /* In a nested namespace the map shows only the parent namespace. /proc itself belongs to the root of the host. */
     if (found && is_root && stat("/proc", &proc) == 0) return proc.st_uid == geteuid();
     return found ? is_root : self == 0;
 }
 
-/* What cannot be dropped for want of a capability is not held either. */
+/* What cannot be dropped for lack of CAP_SETPCAP is not held either. */
 static void drop_bounding_set(void)
 {
     for (unsigned long capability = 0; capability < 64; capability++)
@@ -64,7 +64,7 @@ void take_identity(void)
     must(setgroups(0, NULL) == 0, "groups");
     must(setresgid(gid, gid, gid) == 0, "gid");
     must(setresuid(uid, uid, uid) == 0, "uid");
-    /* Boundary: looked at and tried rather than trusted, because all that follows rests on it. */
+    /* Boundary: checked and tried rather than trusted, because everything after it depends on it. */
     must(getresuid(&ids[0], &ids[1], &ids[2]) == 0 && getresgid(&groups[0], &groups[1], &groups[2]) == 0, "uid");
     for (size_t i = 0; i < 3; i++)
         if (ids[i] != uid || groups[i] != gid) fail("uid", EPERM);

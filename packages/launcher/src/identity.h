@@ -1,4 +1,4 @@
-/* Who the command is, and that it is never the root of the host. */
+/* The user of the command, which is never the root of the host. */
 #pragma once
 
 #include "launcher.h"

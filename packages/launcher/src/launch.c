@@ -16,7 +16,7 @@
 #include "supervise.h"
 #include "workspace.h"
 
-/* The command may open it by name (/dev/stdin), which asks who owns it. The starter made the pipe for this run alone. */
+/* The command may open it by name (/dev/stdin), which checks its owner. The starter made the pipe for this run only. */
 static void own_input(void)
 {
     struct stat status;
@@ -24,28 +24,28 @@ static void own_input(void)
     must(fchown(STDIN_FILENO, (uid_t)plan.uid, (gid_t)plan.gid) == 0, "input");
 }
 
-int launch(int count, char **words)
+int launch(int count, char **arguments)
 {
     TEXT(line, 64);
-    if (count == 2 && strncmp(words[1], "words=", strlen("words=")) == 0) {
-        count = wait_for_arguments(words[1]);
-        words = listed_arguments;
+    if (count == 2 && strncmp(arguments[1], "words=", strlen("words=")) == 0) {
+        count = wait_for_arguments(arguments[1]);
+        arguments = listed_arguments;
     }
-    read_arguments(count, words);
+    read_arguments(count, arguments);
     close_others();
     own_input();
     must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
-    /* Both may be inherited the other way round: a reader that is gone ends nothing here, and every child is waited for. */
+    /* Both may be inherited differently: a closed reader must not end this process, and every child is waited for. */
     must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGCHLD, SIG_DFL) != SIG_ERR, "signals");
     if (plan.uid == 0) require_no_host_root();
     add(&line, "launcher=1");
-    if (!is_status_left()) tell_status(&line);
+    if (!is_status_left()) report_status(&line);
     read_filter();
     for (size_t i = 0; i < plan.cgroup_count; i++) {
         must(write((int)plan.cgroups[i], "0", 1) == 1, "cgroup");
         (void)close((int)plan.cgroups[i]);
     }
-    /* It has a pid namespace to itself already. */
+    /* It already has a pid namespace of its own. */
     if (getpid() == 1) plan.ns = 0;
     leave_network();
     mount_workspace();

@@ -1,4 +1,4 @@
-/* One launch, from its arguments to the exit status that stands for the command. */
+/* One launch, from its arguments to the exit status that represents the command. */
 #pragma once
 
-int launch(int count, char **words);
+int launch(int count, char **arguments);

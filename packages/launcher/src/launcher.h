@@ -1,4 +1,4 @@
-/* What all parts of the launcher share: exit statuses and the bounds that several of them keep. */
+/* What all parts of the launcher share: exit statuses and common bounds. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,8 @@ enum { EXIT_SETUP = 125, EXIT_EXEC = 126, EXIT_ABSENT = 127 };
 enum {
     MAX_DESCRIPTORS = 64,
     MAX_DESCRIPTOR = 1048576,
-    /* How long the end waits for a reader that does not read. */
-    DRAIN_PATIENCE_MS = 5000,
+    /* How long to wait at the end for a reader that does not read. */
+    DRAIN_TIMEOUT_MS = 5000,
 };
 
 static const uint64_t MOST_NUMBER = UINT64_C(1) << 53;

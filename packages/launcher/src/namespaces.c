@@ -33,7 +33,7 @@ static void write_map(const char *file, uint64_t inside, uint64_t outside)
 /* Maps one id to itself in the user namespace that this process has just entered. */
 static void map_identity(uint64_t uid, uint64_t gid)
 {
-    /* The files of a process that is not dumpable are root's; nothing of the command is here yet. */
+    /* The /proc files of a process that is not dumpable belong to root; nothing of the command runs here yet. */
     must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0, "dumpable");
     must(write_file("/proc/self/setgroups", "deny"), "user-map");
     write_map("self/uid_map", uid, uid);
@@ -42,8 +42,8 @@ static void map_identity(uint64_t uid, uint64_t gid)
 }
 
 /*
- * Makes this process the first one of new namespaces. Root makes those of pids, mounts and IPC as root, so that whatever
- * the command becomes in its user namespace, it owns none of them; others need the user namespace to make them.
+ * Makes this process the first one of new namespaces. Root creates those of pids, mounts and IPC as root, so that the
+ * command owns none of them, whatever it becomes in its user namespace; other users need the user namespace for them.
  */
 void enter_namespaces(uid_t uid, gid_t gid)
 {
@@ -61,8 +61,8 @@ void enter_namespaces(uid_t uid, gid_t gid)
 }
 
 /*
- * Leaves the network of the host. Root does so as root, so that the command owns nothing of the new one; others need a
- * user namespace for it, which is the one that ns=1 makes, or one for this alone.
+ * Enters a new network namespace. Root creates it as root, so that the command owns nothing of it; other users need a
+ * user namespace for it: the one that ns=1 creates, or one for this purpose only.
  */
 void leave_network(void)
 {
@@ -72,13 +72,13 @@ void leave_network(void)
     must(unshare(CLONE_NEWNET | (plan.uid == 0 ? CLONE_NEWUSER : 0)) == 0, "net");
     if (plan.uid == 0) map_identity(uid, gid);
     open_network();
-    /* Boundary: those that came with the user namespace, before anything else is done with them. */
+    /* Boundary: drops the capabilities of the user namespace before they are used for anything else. */
     if (plan.uid == 0) drop_capabilities();
 }
 
 pid_t fork_into_namespaces(void)
 {
-    /* With a workspace there is a mount namespace already, which the process outside has no more use for. */
+    /* With a workspace there is already a mount namespace, which the process outside no longer needs. */
     unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | (plan.workspace == 0 ? CLONE_NEWNS : 0) |
                           (plan.uid == 0 ? CLONE_NEWUSER : 0) |
                           (plan.uid == 0 && plan.net != 0 ? CLONE_NEWNET : 0);

@@ -14,7 +14,7 @@ enum {
     LISTEN_BACKLOG = 128,
 };
 
-/* Sends bytes, and with them a descriptor where there is one. */
+/* Sends bytes, with a descriptor if there is one. */
 ssize_t send_with(int socket, const char *bytes, size_t length, int descriptor)
 {
     _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof descriptor)] = {0};
@@ -43,23 +43,23 @@ static void raise_loopback(void)
     (void)close(control);
 }
 
-static int listen_at(const struct listener *place)
+static int listen_at(const struct listener *listener)
 {
     const int on = 1;
     const struct sockaddr_in four = {
-        .sin_family = AF_INET, .sin_port = htons(place->port), .sin_addr.s_addr = htonl(place->address)};
+        .sin_family = AF_INET, .sin_port = htons(listener->port), .sin_addr.s_addr = htonl(listener->address)};
     const struct sockaddr_in6 six = {
-        .sin6_family = AF_INET6, .sin6_port = htons(place->port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    int server = socket(place->is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        .sin6_family = AF_INET6, .sin6_port = htons(listener->port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int server = socket(listener->is_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     must(server >= 0 && setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0, "listen");
-    must(bind(server, place->is_six ? (const struct sockaddr *)&six : (const struct sockaddr *)&four,
-              place->is_six ? sizeof six : sizeof four) == 0 && listen(server, LISTEN_BACKLOG) == 0, "listen");
+    must(bind(server, listener->is_ipv6 ? (const struct sockaddr *)&six : (const struct sockaddr *)&four,
+              listener->is_ipv6 ? sizeof six : sizeof four) == 0 && listen(server, LISTEN_BACKLOG) == 0, "listen");
     return server;
 }
 
 /*
- * In the new network namespace, while this process still has the capabilities of its owner, which a low port takes. The
- * listeners go to the gateway: what connects to them is in this namespace, and nobody in it holds one of them.
+ * In the new network namespace, while this process still has the capabilities of its owner, which low ports need. The
+ * listeners go to the gateway: clients are in this namespace, but no process in it has one of the listeners.
  */
 void open_network(void)
 {
@@ -69,11 +69,11 @@ void open_network(void)
         add_number(&line, i);
         add_byte(&line, '\n');
         int server = listen_at(&plan.listeners[i]);
-        /* All of them fit into the socket: nobody who does not read can make this wait. */
+        /* All of them fit into the socket, so a gateway that does not read cannot block this. */
         must(send_with((int)plan.handles, line.bytes, line.length, server) == (ssize_t)line.length, "handles");
         (void)close(server);
     }
-    /* Boundary: what is run next has no way to the gateway but to connect. */
+    /* Boundary: the command can reach the gateway only by connecting. */
     if (plan.handles != 0) (void)close((int)plan.handles);
     plan.handles = 0;
 }

@@ -22,7 +22,7 @@ static const struct {
     {"output", &plan.output, 1, UINT64_C(1) << 53},
     {"status", &plan.status, 3, MAX_DESCRIPTOR},
     {"control", &plan.control, 3, MAX_DESCRIPTOR},
-    {"words", &plan.words, 3, MAX_DESCRIPTOR},
+    {"words", &plan.arguments, 3, MAX_DESCRIPTOR},
     {"seccomp", &plan.seccomp, 3, MAX_DESCRIPTOR},
     {"workspace", &plan.workspace, 3, MAX_DESCRIPTOR},
     {"map", &plan.map, 3, MAX_DESCRIPTOR},
@@ -31,7 +31,7 @@ static const struct {
     {"net", &plan.net, 1, 1},
     {"chdir", &plan.chdir, 1, 1},
     {"facts", &plan.facts, 1, 1},
-    /* Boundary: 0 is no uid and no gid that a command could have; the last one is the kernel's "none". */
+    /* Boundary: a command never has uid or gid 0; the largest number is the kernel's "none". */
     {"uid", &plan.uid, 1, UINT32_MAX - 1},
     {"gid", &plan.gid, 1, UINT32_MAX - 1},
 };
@@ -40,36 +40,36 @@ bool is_visible = false;
 static int argument_count;
 static char **all_arguments;
 
-/* Boundary: the supervisor's command line, which all can read, does not tell the command where it is on the host. */
+/* Boundary: the supervisor's command line, which every process can read, does not reveal paths of the host. */
 void wipe_arguments(void)
 {
     for (int i = 1; is_visible && i < argument_count; i++) memset(all_arguments[i], 0, strlen(all_arguments[i]));
 }
 
-static void take_number(const char *word, const char *value, uint64_t *slot, const uint64_t range[2])
+static void take_number(const char *argument, const char *value, uint64_t *slot, const uint64_t range[2])
 {
-    if (*slot != 0) refuse(word, "is given twice", "it once");
+    if (*slot != 0) refuse(argument, "is set twice", "it once");
     if (read_number(value, range[0], range[1], slot)) return;
     TEXT(expected, 64);
     add(&expected, "a whole number from ");
     add_number(&expected, range[0]);
     add(&expected, " to ");
     add_number(&expected, range[1]);
-    refuse(word, "has another value", string_of(&expected));
+    refuse(argument, "is out of range", string_of(&expected));
 }
 
-static void take_one_more(const char *word, const char *value, uint64_t *list, size_t *count)
+static void take_one_more(const char *argument, const char *value, uint64_t *list, size_t *count)
 {
-    if (*count == MAX_DESCRIPTORS) refuse(word, "is one too many", "64 descriptors at most");
-    take_number(word, value, &list[*count], (const uint64_t[]){3, MAX_DESCRIPTOR});
+    if (*count == MAX_DESCRIPTORS) refuse(argument, "is one too many", "64 descriptors at most");
+    take_number(argument, value, &list[*count], (const uint64_t[]){3, MAX_DESCRIPTOR});
     *count += 1;
 }
 
-static void take_owner(const char *word, const char *value)
+static void take_owner(const char *argument, const char *value)
 {
     char user[16];
     const char *colon = strchr(value, ':');
-    if (plan.has_owner) refuse(word, "is given twice", "it once");
+    if (plan.has_owner) refuse(argument, "is set twice", "it once");
     plan.has_owner = true;
     size_t length = colon == NULL ? 0 : (size_t)(colon - value);
     if (length > 0 && length < sizeof user) {
@@ -79,30 +79,30 @@ static void take_owner(const char *word, const char *value)
             read_number(colon + 1, 0, UINT32_MAX - 1, &plan.owner_gid))
             return;
     }
-    refuse(word, "has another value", "a uid and a gid with a colon between them");
+    refuse(argument, "is not a user and a group", "a uid and a gid with a colon between them");
 }
 
-static void take_variable(char *word)
+static void take_variable(char *argument)
 {
-    char *variable = word + strlen("set=");
+    char *variable = argument + strlen("set=");
     size_t length = strcspn(variable, "=");
-    if (length == 0 || variable[length] == '\0') refuse(word, "is no variable", "set=NAME=VALUE");
-    if (plan.variable_count == MAX_VARIABLES) refuse(word, "is one variable too many", "4096 at most");
+    if (length == 0 || variable[length] == '\0') refuse(argument, "is not a variable", "set=NAME=VALUE");
+    if (plan.variable_count == MAX_VARIABLES) refuse(argument, "is one variable too many", "4096 at most");
     for (size_t i = 0; i < plan.variable_count; i++)
-        if (strncmp(plan.variables[i], variable, length + 1) == 0) refuse(word, "has a name given twice", "it once");
+        if (strncmp(plan.variables[i], variable, length + 1) == 0) refuse(argument, "names a variable twice", "it once");
     plan.variables[plan.variable_count++] = variable;
     plan.has_own_variables = true;
 }
 
 static bool read_address(char *text, struct listener *listener)
 {
-    listener->is_six = strcmp(text, "[::1]") == 0;
-    for (int i = 0; i < 4 && !listener->is_six; i++) {
+    listener->is_ipv6 = strcmp(text, "[::1]") == 0;
+    for (int i = 0; i < 4 && !listener->is_ipv6; i++) {
         char *dot = strchr(text, '.');
         uint64_t part;
         if ((dot == NULL) != (i == 3)) return false;
         if (dot != NULL) *dot = '\0';
-        /* Boundary: loopback alone; the namespace has no other addresses, and a word that asks for one is a mistake. */
+        /* Boundary: loopback only; the namespace has no other addresses. */
         if (!read_number(text, i == 0 ? 127 : 0, i == 0 ? 127 : 255, &part)) return false;
         listener->address = listener->address << 8 | (uint32_t)part;
         if (dot != NULL) text = dot + 1;
@@ -110,12 +110,12 @@ static bool read_address(char *text, struct listener *listener)
     return true;
 }
 
-static void take_listener(const char *word, const char *value)
+static void take_listener(const char *argument, const char *value)
 {
     char address[sizeof "127.255.255.255"];
     uint64_t port;
     const char *colon = strrchr(value, ':');
-    if (plan.listener_count == MAX_LISTENERS) refuse(word, "is one too many", "64 listeners at most");
+    if (plan.listener_count == MAX_LISTENERS) refuse(argument, "is one too many", "64 listeners at most");
     struct listener *listener = &plan.listeners[plan.listener_count++];
     size_t length = colon == NULL ? 0 : (size_t)(colon - value);
     if (length > 0 && length < sizeof address) {
@@ -126,62 +126,62 @@ static void take_listener(const char *word, const char *value)
             return;
         }
     }
-    refuse(word, "is no place to listen at", "127.B.C.D:PORT or [::1]:PORT");
+    refuse(argument, "is not a loopback address with a port", "127.B.C.D:PORT or [::1]:PORT");
 }
 
-static void take_text(char *word, const char *key, const char *value)
+static void take_text(char *argument, const char *key, const char *value)
 {
     if (strcmp(key, "mode") == 0) {
-        if (plan.has_mode) refuse(word, "is given twice", "it once");
+        if (plan.has_mode) refuse(argument, "is set twice", "it once");
         plan.has_mode = true;
         plan.exec_in_place = strcmp(value, "exec") == 0;
-        if (!plan.exec_in_place && strcmp(value, "run") != 0) refuse(word, "is no mode", "run or exec");
+        if (!plan.exec_in_place && strcmp(value, "run") != 0) refuse(argument, "is not a mode", "run or exec");
     } else if (strcmp(key, "cwd") == 0) {
-        if (plan.cwd != NULL || value[0] == '\0') refuse(word, "is empty or given twice", "one path");
+        if (plan.cwd != NULL || value[0] == '\0') refuse(argument, "is empty or set twice", "one path");
         plan.cwd = value;
     } else if (strcmp(key, "owner") == 0) {
-        take_owner(word, value);
+        take_owner(argument, value);
     } else if (strcmp(key, "set") == 0) {
-        take_variable(word);
+        take_variable(argument);
     } else if (strcmp(key, "listen") == 0) {
-        take_listener(word, value);
+        take_listener(argument, value);
     } else if (strcmp(key, "cgroup") == 0) {
-        take_one_more(word, value, plan.cgroups, &plan.cgroup_count);
+        take_one_more(argument, value, plan.cgroups, &plan.cgroup_count);
     } else if (strcmp(key, "keep") == 0) {
-        take_one_more(word, value, plan.kept, &plan.kept_count);
+        take_one_more(argument, value, plan.kept, &plan.kept_count);
     } else if (strcmp(key, "ro") == 0 || strcmp(key, "rw") == 0) {
-        if (value[0] != '/') refuse(word, "is no absolute path", "one that begins with /");
-        if (plan.rule_count == MAX_RULES) refuse(word, "is one rule too many", "1024 at most");
+        if (value[0] != '/') refuse(argument, "is not an absolute path", "one that begins with /");
+        if (plan.rule_count == MAX_RULES) refuse(argument, "is one rule too many", "1024 at most");
         plan.rules[plan.rule_count++] = (struct rule){value, key[1] == 'w'};
     } else {
-        refuse(word, "is no key", "one of those that the launcher knows");
+        refuse(argument, "has an unknown key", "one that the launcher knows");
     }
 }
 
-static void take_argument(char *word)
+static void take_argument(char *argument)
 {
     char key[16];
-    const char *equals = strchr(word, '=');
-    size_t length = equals == NULL ? 0 : (size_t)(equals - word);
-    if (length == 0 || length >= sizeof key) refuse(word, "is no word of the form KEY=VALUE", "one, or -- before FILE");
-    memcpy(key, word, length);
+    const char *equals = strchr(argument, '=');
+    size_t length = equals == NULL ? 0 : (size_t)(equals - argument);
+    if (length == 0 || length >= sizeof key) refuse(argument, "is not KEY=VALUE", "that, or -- before FILE");
+    memcpy(key, argument, length);
     key[length] = '\0';
     for (size_t i = 0; i < COUNT(NUMBERS); i++) {
         if (strcmp(key, NUMBERS[i].name) != 0) continue;
-        take_number(word, equals + 1, NUMBERS[i].value, (const uint64_t[]){NUMBERS[i].least, NUMBERS[i].most});
+        take_number(argument, equals + 1, NUMBERS[i].value, (const uint64_t[]){NUMBERS[i].least, NUMBERS[i].most});
         return;
     }
     for (size_t i = 0; i < COUNT(rlimits); i++) {
         if (strcmp(key, rlimits[i].name) != 0) continue;
-        take_number(word, equals + 1, &rlimits[i].value, (const uint64_t[]){1, MOST_NUMBER});
+        take_number(argument, equals + 1, &rlimits[i].value, (const uint64_t[]){1, MOST_NUMBER});
         struct rlimit now;
         must(getrlimit((__rlimit_resource_t)rlimits[i].resource, &now) == 0, "rlimit");
         if (rlimits[i].value <= now.rlim_max) return;
-        if (rlimits[i].resource != RLIMIT_NOFILE) refuse(word, "is above the hard limit", "at most that");
+        if (rlimits[i].resource != RLIMIT_NOFILE) refuse(argument, "is above the hard limit", "at most that");
         rlimits[i].value = now.rlim_max;
         return;
     }
-    take_text(word, key, equals + 1);
+    take_text(argument, key, equals + 1);
 }
 
 static void require_descriptor(uint64_t number, const uint64_t *others, size_t count)
@@ -193,10 +193,10 @@ static void require_descriptor(uint64_t number, const uint64_t *others, size_t c
         if (others[i] == number) refuse(string_of(&name), "has two uses", "a descriptor of its own for each");
 }
 
-/* All that has a use here; the workspace and the status may be kept as well, for a stage that follows. */
+/* All descriptors that are used here; the workspace and the status may also be kept, for the next stage. */
 size_t list_descriptors(uint64_t *list)
 {
-    const uint64_t single[] = {plan.status, plan.control, plan.words, plan.seccomp, plan.workspace, plan.map,
+    const uint64_t single[] = {plan.status, plan.control, plan.arguments, plan.seccomp, plan.workspace, plan.map,
                                plan.handles};
     size_t count = 0;
     for (size_t i = 0; i < COUNT(single); i++)
@@ -208,7 +208,7 @@ size_t list_descriptors(uint64_t *list)
     return count;
 }
 
-/* A stage that follows says how it went; until then there is nothing to say but a failure. */
+/* The next stage reports the outcome; until then only failures are reported. */
 bool is_status_left(void)
 {
     for (size_t i = 0; i < plan.kept_count; i++)
@@ -219,12 +219,12 @@ bool is_status_left(void)
 static void require_consistent_network(void)
 {
     if (plan.listener_count > 0 && plan.net == 0)
-        refuse("listen", "is given without net=1", "a network of its own with it");
+        refuse("listen", "needs net=1", "both");
     if ((plan.listener_count > 0) != (plan.handles != 0))
-        refuse("listen", "is given without handles or handles without it", "both or none");
-    /* Any other socket would take the number of a listener and drop the listener. */
+        refuse("listen", "and handles need each other", "both or none");
+    /* Any other socket would deliver the number of a listener and drop the listener. */
     if (plan.handles != 0 && !is_unix_stream((int)plan.handles))
-        refuse("handles", "is no unix stream socket", "one that passes descriptors on");
+        refuse("handles", "is not a unix stream socket", "one that passes descriptors");
 }
 
 static void require_consistent_plan(void)
@@ -232,47 +232,47 @@ static void require_consistent_plan(void)
     uint64_t list[MAX_LISTED];
     size_t count = list_descriptors(list);
     for (size_t i = 0; i < count; i++) require_descriptor(list[i], list, i);
-    if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.words | plan.ns) != 0)
+    if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.arguments | plan.ns) != 0)
         refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control, words or ns");
-    if ((plan.uid == 0) != (plan.gid == 0)) refuse("uid", "is given without gid or gid without it", "both or none");
+    if ((plan.uid == 0) != (plan.gid == 0)) refuse("uid", "and gid need each other", "both or none");
     if ((plan.workspace == 0) != !(plan.has_owner || plan.map != 0))
-        refuse("workspace", "is given without owner or owner without it", "both or none");
-    if (plan.workspace != 0 && plan.uid == 0) refuse("workspace", "is given without uid", "uid and gid with it");
-    if (plan.chdir != 0 && plan.workspace == 0) refuse("chdir=1", "has no directory", "workspace with it");
-    if (plan.uid != 0 && geteuid() != 0) refuse("uid", "can be changed by root alone", "no uid and no gid");
+        refuse("workspace", "and owner need each other", "both or none");
+    if (plan.workspace != 0 && plan.uid == 0) refuse("workspace", "needs uid and gid", "both with it");
+    if (plan.chdir != 0 && plan.workspace == 0) refuse("chdir=1", "needs a directory", "workspace with it");
+    if (plan.uid != 0 && geteuid() != 0) refuse("uid", "can be changed only by root", "no uid and no gid");
     require_consistent_network();
 }
 
-static void take_command(int count, char **words, int at)
+static void take_command(int count, char **arguments, int at)
 {
     if (at + 2 >= count) refuse("--", "is missing or has too little after it", "-- FILE ARGV0 [ARG...] at the end");
-    plan.file = words[at + 1];
-    plan.argv = &words[at + 2];
-    if (plan.file[0] != '/') refuse(plan.file, "is no absolute path", "one that begins with /");
+    plan.file = arguments[at + 1];
+    plan.argv = &arguments[at + 2];
+    if (plan.file[0] != '/') refuse(plan.file, "is not an absolute path", "one that begins with /");
 }
 
-void read_arguments(int count, char **words)
+void read_arguments(int count, char **arguments)
 {
     int at = 1;
     argument_count = count;
-    all_arguments = words;
-    for (; at < count && strcmp(words[at], "--") != 0; at++) take_argument(words[at]);
-    if (plan.words == 0) take_command(count, words, at);
-    else if (at != count) refuse("--", "is given although more words are to come", "the command among those");
+    all_arguments = arguments;
+    for (; at < count && strcmp(arguments[at], "--") != 0; at++) take_argument(arguments[at]);
+    if (plan.arguments == 0) take_command(count, arguments, at);
+    else if (at != count) refuse("--", "is set although more arguments follow", "the command among those");
     require_consistent_plan();
 }
 
-/* What is said of a command once its sandbox stands; all else was for the sandbox, and would come too late. */
-void read_command_arguments(int count, char **words)
+/* Reads what may be set once the sandbox is ready: options of the command. Those of the sandbox would come too late. */
+void read_command_arguments(int count, char **arguments)
 {
     static const char *const OF_COMMAND[] = {"cpu=",    "data=",   "fsize=", "nofile=", "nproc=", "stack=", "cpums=",
                                              "wallms=", "output=", "cwd=",   "set=",    "facts=", "ro=",    "rw="};
     int at = 1;
-    for (; at < count && strcmp(words[at], "--") != 0; at++) {
+    for (; at < count && strcmp(arguments[at], "--") != 0; at++) {
         size_t i = 0;
-        while (i < COUNT(OF_COMMAND) && strncmp(words[at], OF_COMMAND[i], strlen(OF_COMMAND[i])) != 0) i++;
-        if (i == COUNT(OF_COMMAND)) refuse(words[at], "comes after the sandbox was made", "a word of the command alone");
-        take_argument(words[at]);
+        while (i < COUNT(OF_COMMAND) && strncmp(arguments[at], OF_COMMAND[i], strlen(OF_COMMAND[i])) != 0) i++;
+        if (i == COUNT(OF_COMMAND)) refuse(arguments[at], "comes after the sandbox was created", "a key of the command");
+        take_argument(arguments[at]);
     }
-    take_command(count, words, at);
+    take_command(count, arguments, at);
 }

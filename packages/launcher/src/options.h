@@ -1,4 +1,4 @@
-/* The plan of one launch: what its arguments say. A number of 0 was not given, because no key takes a 0. */
+/* The plan of one launch, from its arguments. 0 means that a number was not set, because no key accepts 0. */
 #pragma once
 
 #include "launcher.h"
@@ -23,12 +23,12 @@ struct rule {
     bool writable;
 };
 struct listener {
-    bool is_six;
+    bool is_ipv6;
     uint32_t address;
     uint16_t port;
 };
 struct plan {
-    uint64_t cpu_ms, wall_ms, output, status, control, words, seccomp, ns, uid, gid, workspace, map, chdir, facts;
+    uint64_t cpu_ms, wall_ms, output, status, control, arguments, seccomp, ns, uid, gid, workspace, map, chdir, facts;
     uint64_t net, handles;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
@@ -49,5 +49,5 @@ extern bool is_visible;
 void wipe_arguments(void);
 size_t list_descriptors(uint64_t *list);
 bool is_status_left(void);
-void read_arguments(int count, char **words);
-void read_command_arguments(int count, char **words);
+void read_arguments(int count, char **arguments);
+void read_command_arguments(int count, char **arguments);

@@ -25,21 +25,21 @@ void open_streams(int writers[2])
         int ends[2];
         must(pipe2(ends, O_CLOEXEC) == 0 && fstat(i + 1, &status) == 0, "output");
         must(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0, "output");
-        /* The command may open it by name (/dev/stdout), which asks who owns it. */
+        /* The command may open it by name (/dev/stdout), which checks its owner. */
         if (plan.uid != 0 && plan.ns == 0) must(fchown(ends[1], (uid_t)plan.uid, (gid_t)plan.gid) == 0, "output");
-        /* Fewer turns where there is much; where the user has no room for it, the plain size does. */
+        /* A larger pipe means fewer rounds; if the quota of the user forbids it, the default size will do. */
         (void)fcntl(ends[0], F_SETPIPE_SZ, COPY_BYTES * 4);
         streams[i].from = ends[0];
         streams[i].to = i + 1;
         streams[i].is_socket = S_ISSOCK(status.st_mode);
         streams[i].is_spliced = S_ISFIFO(status.st_mode);
-        /* A pipe that can be written to takes this much without making the writer wait. */
+        /* A pipe that is ready for writing accepts this much without blocking. */
         streams[i].most = S_ISFIFO(status.st_mode) ? PIPE_BUF : COPY_BYTES;
         writers[i] = ends[1];
     }
 }
 
-/* Sends on what was read. Never waits: a caller that does not read must not stop the clocks. */
+/* Forwards what was read. Never blocks: a caller that does not read must not stop the clocks. */
 static enum flow flush(struct stream *stream)
 {
     const char *bytes = stream->bytes + stream->sent;
@@ -57,12 +57,12 @@ static enum flow flow_of(ssize_t count, const struct stream *stream)
     int waiting = 0;
     if (count > 0 || (count < 0 && errno == EINTR)) return FLOW_MOVED;
     if (count == 0 || errno != EAGAIN) return FLOW_ENDED;
-    /* Splice says the same of an empty source and of a full target. */
+    /* splice returns the same error for an empty source and a full target. */
     if (ioctl(stream->from, FIONREAD, &waiting) == 0 && waiting > 0) return FLOW_BLOCKED;
     return FLOW_EMPTY;
 }
 
-/* Moves what there is at once, and not one byte more than the quota has room for. */
+/* Copies what is available, and not one byte more than the quota allows. */
 static enum flow move(struct stream *stream)
 {
     if (stream->sent < stream->held) return flush(stream);
@@ -70,7 +70,7 @@ static enum flow move(struct stream *stream)
     char byte;
     ssize_t count;
     if (room == 0) {
-        /* Boundary: the quota is passed by the first byte after it, and not by its last one. */
+        /* Boundary: the first byte after the quota exceeds it, not its last byte. */
         count = read(stream->from, &byte, 1);
         if (count == 1) run.stop = STOP_OUTPUT;
         return count == 1 ? FLOW_ENDED : flow_of(count, stream);
@@ -95,7 +95,7 @@ static enum flow move(struct stream *stream)
     return flush(stream);
 }
 
-/* Moves once. Where there is no more to come, or nobody to take it, the pipe is closed: the command then notices. */
+/* Copies once. At the end of the output, or if its reader is gone, the pipe is closed, so that the command notices. */
 enum flow serve(struct stream *stream)
 {
     enum flow flow = move(stream);
@@ -116,7 +116,7 @@ size_t watch_streams(struct pollfd *watched)
     return count;
 }
 
-/* Everybody who could write is gone: what is in the pipes now is all there will be. */
+/* All writers are gone: the pipes contain the rest of the output. */
 void drain(void)
 {
     struct pollfd watched[4];
@@ -129,8 +129,8 @@ void drain(void)
             watched[0] = (struct pollfd){stream->to, POLLOUT, 0};
             watched[1] = (struct pollfd){signal_source, POLLIN, 0};
             watched[2] = (struct pollfd){plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0};
-            if (poll(watched, 3, DRAIN_PATIENCE_MS) <= 0 || watched[2].revents != 0) return;
-            /* That children have ended is no order; taken, it does not wake the next look again. */
+            if (poll(watched, 3, DRAIN_TIMEOUT_MS) <= 0 || watched[2].revents != 0) return;
+            /* SIGCHLD does not end the wait; once read, it does not wake the next poll. */
             if (watched[1].revents != 0 && take_signals()) return;
         }
     }

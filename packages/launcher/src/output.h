@@ -1,4 +1,4 @@
-/* The output of a run: moved from its pipes to the caller, up to the quota. */
+/* The output of a run: copied from its pipes to the caller, up to the quota. */
 #pragma once
 
 #include <poll.h>

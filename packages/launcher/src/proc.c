@@ -31,7 +31,7 @@ void read_from(int file)
     reader.cut = false;
 }
 
-/* The next line without its end, or NULL. A line that is longer than the buffer is given once, without the rest. */
+/* The next line without its newline, or NULL. A line that is longer than the buffer is truncated. */
 char *next_line(void)
 {
     for (;;) {
@@ -63,7 +63,7 @@ char *next_line(void)
     }
 }
 
-/* The next word of a line, cut out of it; an empty one at the end. */
+/* The next field of a line, terminated in place; an empty one at the end. */
 char *next_word(char **line)
 {
     char *word = *line + strspn(*line, " \t");
@@ -98,7 +98,7 @@ bool look_at(pid_t process, struct process_stat *stat_of)
     (void)close(file);
     if (length <= 0) return false;
     bytes[length] = '\0';
-    /* Boundary: the name is the command's to choose and may hold spaces and brackets; nothing after it does. */
+    /* Boundary: the command chooses its name, which may contain spaces and brackets; nothing after it does. */
     char *line = strrchr(bytes, ')');
     if (line == NULL) return false;
     line += 1;

@@ -8,8 +8,8 @@ extern bool has_tree;
 extern pid_t starter;
 
 void write_all(int descriptor, const char *bytes, size_t length);
-void tell(struct text *line, int descriptor);
-void tell_status(struct text *line);
-_Noreturn void refuse(const char *word, const char *is, const char *expected);
+void write_line(struct text *line, int descriptor);
+void report_status(struct text *line);
+_Noreturn void refuse(const char *argument, const char *is, const char *expected);
 _Noreturn void fail(const char *step, int error);
 void must(bool done, const char *step);

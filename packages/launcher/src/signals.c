@@ -8,21 +8,21 @@
 
 int signal_source = -1;
 
-/* Signals that are ignored or blocked stay so through exec, and Node ignores SIGPIPE. */
+/* Ignored and blocked signals stay so through exec, and Node ignores SIGPIPE. */
 void reset_signals(void)
 {
     sigset_t none;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++) {
         if (number == SIGKILL || number == SIGSTOP) continue;
-        /* Those that libc keeps for its threads are refused, and are never changed by it either. */
+        /* The signals that libc reserves for its threads are refused; it does not change them either. */
         if (sigaction(number, &plain, NULL) != 0 && errno != EINVAL) fail("signals", errno);
     }
     must(sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0, "signals");
 }
 
-/* Takes the signals that wait; says whether one is an order to end. Who sits in the namespace can send them as well,
- * and has no say. */
+/* Reads pending signals; returns whether one is a termination signal. Processes in the namespace can send them too, and
+ * are ignored. */
 bool take_signals(void)
 {
     struct signalfd_siginfo signal;

@@ -1,10 +1,10 @@
-/* Signals: those that the launcher takes, and those that a command begins with. */
+/* Signals: those that the launcher handles, and those that a command starts with. */
 #pragma once
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* A signalfd for SIGCHLD and the orders to end, or -1. */
+/* A signalfd for SIGCHLD and the termination signals, or -1. */
 extern int signal_source;
 
 void reset_signals(void);

@@ -13,7 +13,7 @@
 
 enum { MAX_MAPS = 8 };
 
-/* One of the gateway's own, opened anew, so that the run shares neither its position nor its flags. */
+/* A descriptor of the gateway, opened again, so that the run shares neither its position nor its flags. */
 static int open_of_gateway(const char *text, int access, struct start *start)
 {
     uint64_t number;
@@ -22,30 +22,30 @@ static int open_of_gateway(const char *text, int access, struct start *start)
     require_valid_request(read_number(text, 0, MAX_DESCRIPTOR, &number));
     add(&name, "fd/");
     add_number(&name, number);
-    /* Boundary: only held, which asks no file system; one that does not answer would keep all other runs waiting. */
+    /* Boundary: O_PATH does not involve the file system; one that hangs would block all other runs. */
     int file = open(path_of(&path, service.gateway, string_of(&name)), O_PATH | O_CLOEXEC);
     int error = errno;
-    /* Boundary: the number was that of the gateway when it was opened, for the gateway is still there. */
-    if (getppid() != service.gateway) leave(0);
+    /* Boundary: the gateway is still the parent, so the pid in the path was its own when the file was opened. */
+    if (getppid() != service.gateway) exit_starter(0);
     errno = error;
-    start->access[start->given_count] = access;
+    start->access[start->descriptor_count] = access;
     return file;
 }
 
-/* What the starter only holds is opened by the run that it is for. */
+/* Descriptors that the starter opened with O_PATH are opened fully by their run. */
 int open_held(int held, int access)
 {
     TEXT(path, 64);
     add(&path, "/proc/self/fd/");
     add_number(&path, (uint64_t)held);
-    /* Never waits for the other end of a pipe that has a name. */
+    /* Never waits for the other end of a named pipe. */
     int file = open(string_of(&path), access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     must(file >= 0 && fcntl(file, F_SETFL, 0) == 0, "descriptors");
     (void)close(held);
     return file;
 }
 
-/* A file in memory that nobody can write to any more, and a descriptor that could not either. */
+/* A sealed file in memory, and a read-only descriptor of it. */
 static int open_bytes(const char *bytes, size_t length)
 {
     TEXT(path, 64);
@@ -78,7 +78,7 @@ static int open_bytes(const char *bytes, size_t length)
 static int open_handles(struct start *start)
 {
     int ends[2];
-    /* Boundary: one for each run, and only where there is somebody to give its listeners to. */
+    /* Boundary: one for each run, and only if the gateway can receive its listeners. */
     require_valid_request(service.handles >= 0 && start->handles < 0);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
     start->handles = ends[0];
@@ -104,7 +104,7 @@ static bool is_same_map(const struct map_ids *a, const struct map_ids *b)
     return a->owner_uid == b->owner_uid && a->owner_gid == b->owner_gid && a->uid == b->uid && a->gid == b->gid;
 }
 
-/* A user namespace for these ids, made once; the one that was not asked for the longest makes room. */
+/* A cached user namespace for these ids; the least recently used one is replaced. */
 static int open_kept_map(const struct map_ids *ids)
 {
     static uint64_t clock = 0;
@@ -151,21 +151,21 @@ static int open_next_bytes(const char *text, struct start *start)
     return open_bytes(bytes, (size_t)length);
 }
 
-/* Opens what a descriptor's word asks for; `step` is what that is called where it fails. */
-int open_descriptor(char *word, struct start *start, const char **step)
+/* Opens the descriptor that a request names; `step` is its name in a failure. */
+int open_descriptor(char *argument, struct start *start, const char **step)
 {
-    char *colon = strchr(word, ':');
+    char *colon = strchr(argument, ':');
     char *value = colon == NULL ? NULL : colon + 1;
-    *step = word;
+    *step = argument;
     if (colon != NULL) *colon = '\0';
-    if (value == NULL && strcmp(word, "null") == 0) return open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (value == NULL && strcmp(word, "out") == 0) return open_end(start, false);
-    if (value == NULL && strcmp(word, "in") == 0) return open_end(start, true);
-    if (value == NULL && strcmp(word, "handles") == 0) return open_handles(start);
+    if (value == NULL && strcmp(argument, "null") == 0) return open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (value == NULL && strcmp(argument, "out") == 0) return open_end(start, false);
+    if (value == NULL && strcmp(argument, "in") == 0) return open_end(start, true);
+    if (value == NULL && strcmp(argument, "handles") == 0) return open_handles(start);
     require_valid_request(value != NULL);
-    if (strcmp(word, "read") == 0) return open_of_gateway(value, O_RDONLY, start);
-    if (strcmp(word, "write") == 0) return open_of_gateway(value, O_WRONLY, start);
-    if (strcmp(word, "bytes") == 0) return open_next_bytes(value, start);
-    require_valid_request(strcmp(word, "map") == 0);
+    if (strcmp(argument, "read") == 0) return open_of_gateway(value, O_RDONLY, start);
+    if (strcmp(argument, "write") == 0) return open_of_gateway(value, O_WRONLY, start);
+    if (strcmp(argument, "bytes") == 0) return open_next_bytes(value, start);
+    require_valid_request(strcmp(argument, "map") == 0);
     return open_map_of(value);
 }

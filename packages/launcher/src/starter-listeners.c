@@ -9,79 +9,79 @@
 #include "starter.h"
 
 enum {
-    /* How often a listener is sent to a gateway that says that it did not get it. */
+    /* How often a listener is sent to a gateway that answers that it did not receive it. */
     HANDLE_TRIES = 4,
 };
-struct passing passing = {.server = -1};
+struct transfer transfer = {.server = -1};
 
-/* A run that does not have what it asked for is none. */
-static void break_off(struct served *each)
+/* A run without all of its listeners is ended. */
+static void abandon_run(struct served *each)
 {
     if (each == NULL) return;
     close_one(&each->handles);
     kill_served(each);
 }
 
-void pass_on(void)
+void send_listener(void)
 {
-    const struct text *line = &passing.line;
-    ssize_t count = send_with(service.handles, line->bytes + passing.sent, line->length - passing.sent,
-                              passing.sent == 0 ? passing.server : -1);
+    const struct text *line = &transfer.line;
+    ssize_t count = send_with(service.handles, line->bytes + transfer.sent, line->length - transfer.sent,
+                              transfer.sent == 0 ? transfer.server : -1);
     if (count >= 0) {
-        passing.sent += (size_t)count;
+        transfer.sent += (size_t)count;
     } else if (errno == EPIPE || errno == ECONNRESET) {
-        leave(0);
+        exit_starter(0);
     } else if (errno != EAGAIN && errno != EINTR) {
-        break_off(passing.of);
-        close_one(&passing.server);
+        abandon_run(transfer.of);
+        close_one(&transfer.server);
     }
 }
 
-static void begin_passing(struct served *each, int server)
+static void begin_transfer(struct served *each, int server)
 {
-    passing.of = each;
-    passing.server = server;
-    passing.tries = 1;
-    passing.sent = 0;
-    passing.line = (struct text){passing.bytes, sizeof passing.bytes, 0};
-    add(&passing.line, "{\"cmd\":\"NODE_HANDLE\",\"type\":\"net.Server\",\"msg\":{\"run\":");
-    add_number(&passing.line, each->id);
-    add(&passing.line, ",\"index\":");
-    add_number(&passing.line, each->listener_count++);
-    add(&passing.line, "}}\n");
-    pass_on();
+    transfer.of = each;
+    transfer.server = server;
+    transfer.tries = 1;
+    transfer.sent = 0;
+    transfer.line = (struct text){transfer.bytes, sizeof transfer.bytes, 0};
+    add(&transfer.line, "{\"cmd\":\"NODE_HANDLE\",\"type\":\"net.Server\",\"msg\":{\"run\":");
+    add_number(&transfer.line, each->id);
+    add(&transfer.line, ",\"index\":");
+    add_number(&transfer.line, each->listener_count++);
+    add(&transfer.line, "}}\n");
+    send_listener();
 }
 
 static void take_answer(const char *answer)
 {
     bool is_taken = strcmp(answer, "{\"cmd\":\"NODE_HANDLE_ACK\"}") == 0;
-    /* Boundary: one answer to each line, and nothing besides. */
+    /* Boundary: one answer to each line, and nothing else. */
     require_valid_request(is_taken || strcmp(answer, "{\"cmd\":\"NODE_HANDLE_NACK\"}") == 0);
-    require_valid_request(passing.server >= 0 && passing.sent == passing.line.length);
-    if (!is_taken && passing.tries < HANDLE_TRIES) {
-        passing.tries += 1;
-        passing.sent = 0;
-        pass_on();
+    require_valid_request(transfer.server >= 0 && transfer.sent == transfer.line.length);
+    if (!is_taken && transfer.tries < HANDLE_TRIES) {
+        transfer.tries += 1;
+        transfer.sent = 0;
+        send_listener();
         return;
     }
-    if (!is_taken) break_off(passing.of);
-    close_one(&passing.server);
+    if (!is_taken) abandon_run(transfer.of);
+    close_one(&transfer.server);
 }
 
 void read_answers(void)
 {
-    ssize_t count = recv(service.handles, passing.answers + passing.held, sizeof passing.answers - passing.held,
+    ssize_t count = recv(service.handles, transfer.answers + transfer.held, sizeof transfer.answers - transfer.held,
                          MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (count <= 0) leave(0);
-    passing.held += (size_t)count;
-    for (char *end; (end = memchr(passing.answers, '\n', passing.held)) != NULL;) {
+    if (count <= 0) exit_starter(0);
+    transfer.held += (size_t)count;
+    for (char *end; (end = memchr(transfer.answers, '\n', transfer.held)) != NULL;) {
         *end = '\0';
-        take_answer(passing.answers);
-        passing.held -= (size_t)(end + 1 - passing.answers);
-        memmove(passing.answers, end + 1, passing.held);
+        take_answer(transfer.answers);
+        transfer.held -= (size_t)(end + 1 - transfer.answers);
+        memmove(transfer.answers, end + 1, transfer.held);
     }
-    require_valid_request(passing.held < sizeof passing.answers);
+    require_valid_request(transfer.held < sizeof transfer.answers);
 }
 
 static bool is_listener(int descriptor)
@@ -103,7 +103,7 @@ static int descriptor_of(struct msghdr *message)
     return descriptor;
 }
 
-/* Takes the next listener of a run. */
+/* Receives the next listener of a run. */
 void take_listener_of(struct served *each)
 {
     char bytes[8];
@@ -122,13 +122,13 @@ void take_listener_of(struct served *each)
     add_number(&expected, each->listener_count);
     add_byte(&expected, '\n');
     int server = descriptor_of(&message);
-    /* Boundary: the launcher alone writes here, before the command is there; whatever else comes is not passed on. */
+    /* Boundary: only the launcher writes here, before the command runs; anything else is not forwarded. */
     if (each->listener_count < MAX_LISTENERS && (size_t)count == expected.length &&
         memcmp(bytes, expected.bytes, expected.length) == 0 && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
         server >= 0 && is_listener(server)) {
-        begin_passing(each, server);
+        begin_transfer(each, server);
         return;
     }
     close_one(&server);
-    break_off(each);
+    abandon_run(each);
 }

@@ -13,24 +13,24 @@
 #include "signals.h"
 #include "starter.h"
 
-/* The numbers that the run's descriptors have now are all in use when the first one takes its place. */
+/* Descriptors are first moved above the target numbers, so that none is overwritten before it is moved. */
 static void place_descriptors(struct start *start)
 {
-    int count = (int)start->given_count;
+    int count = (int)start->descriptor_count;
     for (int i = 0; i < count; i++) {
-        if (start->access[i] != NOT_HELD) start->given[i] = open_held(start->given[i], start->access[i]);
-        if (start->given[i] >= count) continue;
-        start->given[i] = fcntl(start->given[i], F_DUPFD_CLOEXEC, count);
-        must(start->given[i] >= 0, "descriptors");
+        if (start->access[i] != NOT_HELD) start->descriptors[i] = open_held(start->descriptors[i], start->access[i]);
+        if (start->descriptors[i] >= count) continue;
+        start->descriptors[i] = fcntl(start->descriptors[i], F_DUPFD_CLOEXEC, count);
+        must(start->descriptors[i] >= 0, "descriptors");
     }
-    for (int i = 0; i < count; i++) must(dup2(start->given[i], i) == i, "descriptors");
-    /* Boundary: neither the requests nor a pipe of another run are within reach of what follows. */
+    for (int i = 0; i < count; i++) must(dup2(start->descriptors[i], i) == i, "descriptors");
+    /* Boundary: the launcher can reach neither the requests nor a pipe of another run. */
     close_range_of((uint64_t)count, UINT32_MAX);
     hold_standard_streams();
 }
 
-/* In the forked process: forgets that it was the starter, and goes on as a launcher with these words. */
-_Noreturn static void become_launcher(struct start *start, char *words, size_t length)
+/* In the forked process: drops the state of the starter and continues as a launcher with these arguments. */
+_Noreturn static void become_launcher(struct start *start, char *arguments, size_t length)
 {
     static char *no_variables[1];
     sigset_t none;
@@ -44,19 +44,19 @@ _Noreturn static void become_launcher(struct start *start, char *words, size_t l
     must(sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0, "signals");
     environ = no_variables;
     plan.has_own_variables = true;
-    int count = list_arguments(words, length);
+    int count = list_arguments(arguments, length);
     _exit(launch(count, listed_arguments));
 }
 
-static void close_given(struct start *start)
+static void close_descriptors_of(struct start *start)
 {
-    while (start->given_count > 0) (void)close(start->given[--start->given_count]);
+    while (start->descriptor_count > 0) (void)close(start->descriptors[--start->descriptor_count]);
 }
 
 static void give_up(struct start *start, const char *step, int error)
 {
     TEXT(line, 128);
-    close_given(start);
+    close_descriptors_of(start);
     while (start->end_count > 0) (void)close(start->ends[--start->end_count]);
     close_one(&start->handles);
     begin_reply(&line, "failed ", start->id);
@@ -66,7 +66,7 @@ static void give_up(struct start *start, const char *step, int error)
     reply(&line);
 }
 
-static void fork_launcher(struct start *start, char *words, size_t length)
+static void fork_launcher(struct start *start, char *arguments, size_t length)
 {
     struct served *each = find_served(0);
     if (each == NULL) {
@@ -76,14 +76,14 @@ static void fork_launcher(struct start *start, char *words, size_t length)
     pid_t self = getpid(), process = fork();
     if (process == 0) {
         starter = self;
-        become_launcher(start, words, length);
+        become_launcher(start, arguments, length);
     }
     if (process < 0) {
         give_up(start, "fork", errno);
         return;
     }
     TEXT(line, 1024);
-    close_given(start);
+    close_descriptors_of(start);
     *each = (struct served){
         .id = start->id, .process = process, .end_count = start->end_count, .handles = start->handles};
     memcpy(each->ends, start->ends, start->end_count * sizeof start->ends[0]);
@@ -96,7 +96,7 @@ static void fork_launcher(struct start *start, char *words, size_t length)
     reply(&line);
 }
 
-/* Strings of a request that were not read yet; each has a NUL after it. */
+/* The NUL-terminated strings of a request that have not been read yet. */
 struct strings {
     char *at;
     size_t length;
@@ -117,11 +117,11 @@ static void take_start(struct start *start, struct strings *strings)
     const char *failed = NULL, *step = NULL;
     int error = 0;
     require_valid_request(find_served(start->id) == NULL);
-    for (char *word; strcmp(word = next_string(strings), "--") != 0;) {
-        require_valid_request(start->given_count < MAX_RUN_DESCRIPTORS);
-        start->access[start->given_count] = NOT_HELD;
-        int given = failed != NULL ? -1 : open_descriptor(word, start, &step);
-        if (given >= 0) start->given[start->given_count++] = given;
+    for (char *argument; strcmp(argument = next_string(strings), "--") != 0;) {
+        require_valid_request(start->descriptor_count < MAX_RUN_DESCRIPTORS);
+        start->access[start->descriptor_count] = NOT_HELD;
+        int descriptor = failed != NULL ? -1 : open_descriptor(argument, start, &step);
+        if (descriptor >= 0) start->descriptors[start->descriptor_count++] = descriptor;
         else if (failed == NULL) {
             failed = step;
             error = errno;
@@ -139,7 +139,7 @@ void take_frame(char *frame, size_t length)
 {
     struct start start = {.handles = -1};
     uint32_t text = number_at(frame);
-    /* Boundary: every string that is read from here on ends inside of the request. */
+    /* Boundary: every string that is read from here on ends inside the request. */
     require_valid_request(text > 0 && text <= length - 4 && frame[4 + text - 1] == '\0');
     struct strings strings = {frame + 4, text};
     const char *kind = next_string(&strings);
@@ -151,7 +151,7 @@ void take_frame(char *frame, size_t length)
         return;
     }
     require_valid_request(strings.length == 0 && start.byte_count == 0);
-    /* One that has ended since the gateway wrote this is none to wonder at. */
+    /* The run may have ended since the gateway wrote this; that is not an error. */
     struct served *each = find_served(start.id);
     if (strcmp(kind, "took") == 0) {
         if (each != NULL) take_ends(each);

@@ -20,25 +20,25 @@
 #include "tree.h"
 
 enum {
-    /* What a larger request took of memory is given back, for each fork would copy the table of its pages. */
+    /* The memory of a large request is released, since each fork would copy its page tables. */
     FRAME_KEPT_BYTES = 262144,
 };
 struct served served[MAX_RUNS];
 struct service service = {-1, -1, 0, 0};
 
-_Noreturn void leave(int status)
+_Noreturn void exit_starter(int status)
 {
     has_tree = false;
     _exit(end_tree() ? status : EXIT_SETUP);
 }
 
-/* Boundary: a request that is not understood is never half of one; whoever sends such has lost count, and all ends. */
+/* Boundary: after a malformed request the stream cannot be trusted any more, so the starter ends. */
 void require_valid_request(bool is_sound)
 {
-    if (!is_sound) leave(EXIT_SETUP);
+    if (!is_sound) exit_starter(EXIT_SETUP);
 }
 
-/* Waits for as long as the gateway lives and does not read, unless it is told to end. */
+/* Waits until the gateway reads or is gone, or a termination signal comes. */
 void reply(struct text *line)
 {
     line->bytes[line->length++] = '\n';
@@ -49,9 +49,9 @@ void reply(struct text *line)
         } else if (errno == EAGAIN) {
             struct pollfd watched[2] = {{service.requests, POLLOUT, 0}, {signal_source, POLLIN, 0}};
             (void)poll(watched, 2, -1);
-            if (take_signals()) leave(0);
+            if (take_signals()) exit_starter(0);
         } else if (errno != EINTR) {
-            leave(0);
+            exit_starter(0);
         }
     }
     line->length = 0;
@@ -86,11 +86,11 @@ void kill_served(const struct served *each)
 {
     if (each->process == 0) return;
     (void)kill(-each->process, SIGKILL);
-    /* It may not have come to its own session yet. */
+    /* It may not have created its session yet. */
     (void)kill(each->process, SIGKILL);
 }
 
-/* Moves what is left of the requests to the front. Nothing of a run's words stays for those that are forked later. */
+/* Moves the rest of the requests to the front. Nothing of a run's arguments remains for launchers that are forked later. */
 static void drop_frames(size_t done)
 {
     size_t rest = service.held - done;
@@ -105,7 +105,7 @@ static void read_requests(void)
 {
     ssize_t count = recv(service.requests, frames + service.held, sizeof frames - service.held, MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (count <= 0) leave(0);
+    if (count <= 0) exit_starter(0);
     service.held += (size_t)count;
     size_t done = 0;
     while (service.held - done >= 4) {
@@ -126,7 +126,7 @@ static void tell_end_of(struct served *each, int status)
     add_number(&line, (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
     each->process = 0;
     close_one(&each->handles);
-    if (passing.of == each) passing.of = NULL;
+    if (transfer.of == each) transfer.of = NULL;
     forget_if_over(each);
     reply(&line);
 }
@@ -139,7 +139,7 @@ static struct served *find_process(pid_t process)
     return NULL;
 }
 
-/* Ends what came to the starter because its parent is gone, unless it is in the session of a run that goes on. */
+/* Ends an orphan that the starter inherited, unless it is in the session of a run that continues. */
 static void end_strays(void)
 {
     struct branch root = {getpid(), -1, 0, 0};
@@ -148,7 +148,7 @@ static void end_strays(void)
         if (find_process(found_processes[i]) == NULL && find_process(getsid(found_processes[i])) == NULL) end_branch(found_processes[i], &root);
 }
 
-/* Waits for all that has ended: launchers, and what came to the starter because its parent is gone. */
+/* Waits for all processes that have ended: launchers, and orphans that the starter inherited. */
 static void reap_served(void)
 {
     for (;;) {
@@ -158,33 +158,33 @@ static void reap_served(void)
         pid_t process = ended.si_pid;
         if (process == 0) return;
         struct served *each = find_process(process);
-        /* Its number is that of its group and of no other until it is waited for. */
+        /* Until it is waited for, its pid is the number of its process group and of no other. */
         if (each != NULL) (void)kill(-process, SIGKILL);
         if (waitpid(process, &status, __WALL) != process) continue;
-        /* A launcher that was killed leaves to the starter what was its to end, and so does what it leaves. */
+        /* The starter inherits what a killed launcher would have ended, and the descendants of that. */
         if (WIFSIGNALED(status)) end_strays();
         if (each != NULL) tell_end_of(each, status);
     }
 }
 
-static int socket_of(const char *word, const char *key)
+static int socket_of(const char *argument, const char *key)
 {
     struct stat status;
     uint64_t number;
-    if (strncmp(word, key, strlen(key)) != 0 || !read_number(word + strlen(key), 3, MAX_DESCRIPTOR, &number) ||
+    if (strncmp(argument, key, strlen(key)) != 0 || !read_number(argument + strlen(key), 3, MAX_DESCRIPTOR, &number) ||
         fstat((int)number, &status) != 0 || !S_ISSOCK(status.st_mode))
-        refuse(word, "is no socket that is open", "requests=FD, and handles=FD after it, with mode=serve");
+        refuse(argument, "is not an open socket", "requests=FD, and handles=FD after it, with mode=serve");
     must(fcntl((int)number, F_SETFD, FD_CLOEXEC) == 0, "descriptors");
     return (int)number;
 }
 
-static void open_service(int count, char **words)
+static void open_service(int count, char **arguments)
 {
     sigset_t signals;
-    service.requests = socket_of(words[0], "requests=");
-    service.handles = count == 1 ? -1 : socket_of(words[1], "handles=");
+    service.requests = socket_of(arguments[0], "requests=");
+    service.handles = count == 1 ? -1 : socket_of(arguments[1], "handles=");
     if (count > 1 && (service.handles == service.requests || !is_unix_stream(service.handles)))
-        refuse(words[1], "is no unix stream socket of its own", "one that passes descriptors on");
+        refuse(arguments[1], "is not a unix stream socket of its own", "one that passes descriptors");
     service.gateway = getppid();
     uint64_t first = (uint64_t)service.requests, last = first;
     if (count > 1 && service.handles < service.requests) first = (uint64_t)service.handles;
@@ -207,22 +207,22 @@ static struct pollfd watches[WATCH_RUNS + MAX_RUNS];
 static size_t watch_all(void)
 {
     size_t count = WATCH_RUNS;
-    bool is_unsent = passing.server >= 0 && passing.sent < passing.line.length;
+    bool is_unsent = transfer.server >= 0 && transfer.sent < transfer.line.length;
     watches[WATCH_REQUESTS] = (struct pollfd){service.requests, POLLIN, 0};
     watches[WATCH_SIGNALS] = (struct pollfd){signal_source, POLLIN, 0};
     watches[WATCH_HANDLES] = (struct pollfd){service.handles, (short)(is_unsent ? POLLIN | POLLOUT : POLLIN), 0};
-    /* One listener at a time: the others wait where they are. */
-    for (size_t i = 0; passing.server < 0 && i < MAX_RUNS; i++)
+    /* One listener at a time: the others wait in their sockets. */
+    for (size_t i = 0; transfer.server < 0 && i < MAX_RUNS; i++)
         if (served[i].id != 0 && served[i].handles >= 0)
             watches[count++] = (struct pollfd){served[i].handles, POLLIN, 0};
     return count;
 }
 
-/* Takes the next listener that there is. The turn goes round, so that no run waits for all the others. */
+/* Receives the next available listener. Runs take turns, so that no run waits for all the others. */
 static void turn_to_listeners(size_t count)
 {
     static size_t turn = 0;
-    for (size_t tried = 0; passing.server < 0 && count > WATCH_RUNS && tried < MAX_RUNS; tried++) {
+    for (size_t tried = 0; transfer.server < 0 && count > WATCH_RUNS && tried < MAX_RUNS; tried++) {
         struct served *each = &served[turn = (turn + 1) % MAX_RUNS];
         for (size_t i = WATCH_RUNS; each->id != 0 && each->handles >= 0 && i < count; i++) {
             if (watches[i].fd != each->handles || watches[i].revents == 0) continue;
@@ -232,10 +232,10 @@ static void turn_to_listeners(size_t count)
     }
 }
 
-/* Never returns: starts what is asked for until nobody asks any more, and leaves nothing behind. */
-_Noreturn void serve_requests(int count, char **words)
+/* Never returns: starts launchers until the requests end, and leaves nothing behind. */
+_Noreturn void serve_requests(int count, char **arguments)
 {
-    open_service(count, words);
+    open_service(count, arguments);
     for (;;) {
         reap_served();
         size_t watched = watch_all();
@@ -244,10 +244,10 @@ _Noreturn void serve_requests(int count, char **words)
             continue;
         }
         const short handles = watches[WATCH_HANDLES].revents;
-        if (watches[WATCH_SIGNALS].revents != 0 && take_signals()) leave(0);
-        /* What a gateway that is gone has asked for last is not started any more. */
-        if ((watches[WATCH_REQUESTS].revents & ~POLLIN) != 0 || (handles & ~(POLLIN | POLLOUT)) != 0) leave(0);
-        if ((handles & POLLOUT) != 0) pass_on();
+        if (watches[WATCH_SIGNALS].revents != 0 && take_signals()) exit_starter(0);
+        /* The last requests of a gateway that is gone are not started. */
+        if ((watches[WATCH_REQUESTS].revents & ~POLLIN) != 0 || (handles & ~(POLLIN | POLLOUT)) != 0) exit_starter(0);
+        if ((handles & POLLOUT) != 0) send_listener();
         if ((handles & POLLIN) != 0) read_answers();
         turn_to_listeners(watched);
         if (watches[WATCH_REQUESTS].revents != 0) read_requests();

@@ -25,11 +25,11 @@ struct run run;
 enum {
     CPU_LOOK_MS = 20,
     CPU_LOOK_MOST_MS = 1000,
-    /* How long the end waits for a process in an uninterruptible sleep. */
-    END_PATIENCE_MS = 10000,
+    /* How long to wait at the end for a process in an uninterruptible sleep. */
+    END_TIMEOUT_MS = 10000,
 };
 
-/* Waits for all that has ended. False when there is nobody left to wait for. */
+/* Waits for all processes that have ended. False if there are no children left. */
 static bool reap(void)
 {
     for (;;) {
@@ -49,16 +49,16 @@ static bool reap(void)
     }
 }
 
-/* Ends all that is left, however deep and however often it forks. False when something did not end in time. */
+/* Ends all that is left, however deep it is and however often it forks. False if something did not end in time. */
 bool end_tree(void)
 {
-    uint64_t deadline = now_us() + (uint64_t)END_PATIENCE_MS * 1000;
+    uint64_t deadline = now_us() + (uint64_t)END_TIMEOUT_MS * 1000;
     run.is_ending = true;
     while (reap()) {
         end_children();
         if (!reap()) return true;
         if (now_us() > deadline) return false;
-        /* Those that die next wake it; those that were only orphaned do not. */
+        /* A death wakes it; becoming an orphan does not. */
         struct pollfd wait = {signal_source, POLLIN, 0};
         (void)poll(&wait, 1, 1);
         (void)take_signals();
@@ -72,8 +72,8 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 }
 
 /*
- * When the tree can have used up its time at the earliest: all processors at once, from now on. A command that sleeps
- * or has much left is hardly ever looked at.
+ * The earliest time at which the tree can have used up its processor time: on all processors at once, from now on. A
+ * command that sleeps or has much time left is rarely measured.
  */
 static uint64_t next_look_us(uint64_t now, uint64_t used_us)
 {
@@ -84,7 +84,7 @@ static uint64_t next_look_us(uint64_t now, uint64_t used_us)
     return now + least_of(wait, CPU_LOOK_MOST_MS * 1000);
 }
 
-/* Looks at the clocks; gives how long the next wait may be, in ms, or -1. */
+/* Checks the clocks; returns how long the next wait may be, in ms, or -1. */
 static int check_clocks(uint64_t wall_end, uint64_t *look)
 {
     uint64_t now = now_us(), next = UINT64_MAX;
@@ -121,7 +121,7 @@ static void attend(uint64_t start)
             if (errno != EINTR) fail("poll", errno);
             continue;
         }
-        /* A byte, the end, or an error on the control: all of them mean that nobody wants this any more. */
+        /* A byte, the end, or an error on the control descriptor: the caller cancels the run. */
         run.cancelled = (watched[0].revents != 0 && take_signals()) || watched[1].revents != 0;
         for (size_t i = 2; i < 2 + count; i++)
             for (size_t k = 0; watched[i].revents != 0 && k < COUNT(streams); k++)
@@ -137,13 +137,13 @@ static void add_field(struct text *text, const char *name, uint64_t number)
     add_byte(text, '\n');
 }
 
-/* The kernel's own limit of the processor time kills without a word. */
+/* The kernel's own limit of processor time kills without a report. */
 static bool was_ended_by_rlimit(void)
 {
     uint64_t limit_s = rlimits[RLIMIT_KEY_CPU].value;
     if (limit_s == 0 || !WIFSIGNALED(run.status) || run.is_ending) return false;
     int number = WTERMSIG(run.status);
-    /* It counts by ticks, and a loaded machine has been seen to be 6 % off; rusage is exact. */
+    /* It counts ticks, which were up to 6 % off on a loaded machine; rusage is exact. */
     return number == SIGXCPU || (number == SIGKILL && run.command_cpu_us >= limit_s * 750000);
 }
 
@@ -166,7 +166,7 @@ static void report_end(uint64_t wall_us)
     add_field(&text, "output_bytes=", run.delivered);
     add_field(&text, "left=", run.left);
     add(&text, "done=1");
-    tell_status(&text);
+    report_status(&text);
 }
 
 static void fork_command(int outer_proc, int *report)
@@ -179,7 +179,7 @@ static void fork_command(int outer_proc, int *report)
     run.command = fork();
     must(run.command >= 0, "fork");
     if (run.command == 0) {
-        /* It keeps its own copy of the words, and goes on when its parent has none any more that could be seen. */
+        /* It has its own copy of the arguments, and waits until those of its parent, which others can see, are wiped. */
         (void)close(gate[1]);
         while (is_visible && read(gate[0], &byte, 1) < 0 && errno == EINTR) continue;
         (void)close(gate[0]);
@@ -197,7 +197,7 @@ static void fork_command(int outer_proc, int *report)
     *report = ends[0];
 }
 
-/* Runs the command to its end and gives the exit status that stands for it. */
+/* Runs the command to its end and returns the exit status that represents it. */
 static int supervise(int outer_proc)
 {
     int report;
@@ -207,7 +207,7 @@ static int supervise(int outer_proc)
     must(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "subreaper");
     uint64_t start = now_us();
     fork_command(outer_proc, &report);
-    /* What only the command reads from or holds has to end when the command closes it. */
+    /* Descriptors that only the command uses must be closed when the command closes them. */
     (void)close(STDIN_FILENO);
     close_one(&outer_proc);
     for (size_t i = 0; i < plan.kept_count; i++) (void)close((int)plan.kept[i]);
@@ -217,19 +217,19 @@ static int supervise(int outer_proc)
     has_tree = false;
     if (!end_tree()) fail("end", ETIMEDOUT);
     drain();
-    /* Who failed before its exec has said so itself. */
+    /* A process that failed before its exec has reported that itself. */
     if (read(report, &how, 1) == 1 && how == 'F') return EXIT_SETUP;
     report_end(wall_us);
     return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
 }
 
-/* The process outside of the namespaces: passes on the wish to end, and the end. */
+/* The process outside the namespaces: forwards termination signals, and the exit status. */
 _Noreturn static void wait_outside(pid_t inner, const sigset_t *signals)
 {
     wipe_arguments();
     (void)close(STDIN_FILENO);
     for (size_t i = 0; i < plan.kept_count; i++) (void)close((int)plan.kept[i]);
-    /* The process inside has handed over what there is, or is about to. */
+    /* The process inside has sent its listeners, or is about to. */
     if (plan.handles != 0) (void)close((int)plan.handles);
     for (;;) {
         int status, number = sigwaitinfo(signals, NULL);
@@ -239,14 +239,14 @@ _Noreturn static void wait_outside(pid_t inner, const sigset_t *signals)
     }
 }
 
-/* Where nobody wants the command any more, nothing is started. */
-static void look_at_control(void)
+/* If the run was cancelled meanwhile, nothing is started. */
+static void check_control(void)
 {
     struct pollfd control = {(int)plan.control, POLLIN, 0};
     TEXT(line, 64);
     if (plan.control == 0 || poll(&control, 1, 0) == 0) return;
     add(&line, "cancelled=1");
-    tell_status(&line);
+    report_status(&line);
     refuse("control", "has ended or been written to already", "one that is held");
 }
 
@@ -254,9 +254,9 @@ int run_supervised(void)
 {
     sigset_t signals;
     int life[2], outer_proc = -1;
-    look_at_control();
+    check_control();
     block_signals(&signals);
-    /* An order to end rather than SIGKILL: a supervisor that dies at once would leave behind what has left its session. */
+    /* A termination signal rather than SIGKILL: a supervisor that dies at once would leave processes of other sessions. */
     must(prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0, "parent-death");
     if (starter != 0 && getppid() != starter) _exit(EXIT_SETUP);
     if (plan.ns != 0) {
@@ -269,7 +269,7 @@ int run_supervised(void)
         (void)close(life[1]);
         enter_namespaces(uid, gid);
         must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, "parent-death");
-        /* The parent has no pid here to compare with; it alone holds the other end of this. */
+        /* The parent has no pid in this namespace to compare with; it alone has the other end of this pipe. */
         struct pollfd outside = {life[0], POLLIN, 0};
         if (poll(&outside, 1, 0) != 0) _exit(EXIT_SETUP);
         (void)close(life[0]);

@@ -8,9 +8,9 @@ void add_byte(struct text *text, char byte)
     if (text->length + 1 < text->size) text->bytes[text->length++] = byte;
 }
 
-void add(struct text *text, const char *words)
+void add(struct text *text, const char *string)
 {
-    while (*words != '\0') add_byte(text, *words++);
+    while (*string != '\0') add_byte(text, *string++);
 }
 
 void add_number(struct text *text, uint64_t number)
@@ -22,16 +22,16 @@ void add_number(struct text *text, uint64_t number)
     while (count > 0) add_byte(text, digits[--count]);
 }
 
-/* Boundary: what others named (paths, words) can end no line and no list; `also` is escaped besides. */
-void add_escaped(struct text *text, const char *words, char also)
+/* Boundary: foreign names (paths, arguments) cannot end a line or a list; `also` is escaped too. */
+void add_escaped(struct text *text, const char *string, char also)
 {
     static const char HEX[] = "0123456789abcdef";
-    for (; *words != '\0'; words++) {
-        unsigned char byte = (unsigned char)*words;
-        if (byte >= 0x20 && byte <= 0x7e && byte != '\\' && *words != also) {
-            add_byte(text, *words);
+    for (; *string != '\0'; string++) {
+        unsigned char byte = (unsigned char)*string;
+        if (byte >= 0x20 && byte <= 0x7e && byte != '\\' && *string != also) {
+            add_byte(text, *string);
         } else {
-            /* Never half of an escape: a reader could not tell what it is. */
+            /* Never a truncated escape, which a reader would misread. */
             if (text->length + 4 >= text->size) return;
             add(text, "\\x");
             add_byte(text, HEX[byte >> 4]);
@@ -71,7 +71,7 @@ const char *name_of_error(int number)
 bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
 {
     uint64_t value = 0;
-    /* Boundary: digits alone; no sign, no space, no second spelling of a number. */
+    /* Boundary: only digits; no sign, no space, no second spelling of a number. */
     if (text[0] == '\0' || (text[0] == '0' && text[1] != '\0')) return false;
     for (; *text != '\0'; text++) {
         if (*text < '0' || *text > '9') return false;

@@ -12,9 +12,9 @@ struct text {
     struct text name = {name##_bytes, sizeof name##_bytes, 0}
 
 void add_byte(struct text *text, char byte);
-void add(struct text *text, const char *words);
+void add(struct text *text, const char *string);
 void add_number(struct text *text, uint64_t number);
-void add_escaped(struct text *text, const char *words, char also);
+void add_escaped(struct text *text, const char *string, char also);
 const char *string_of(struct text *text);
 const char *name_of_error(int number);
 bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *number);

@@ -12,7 +12,7 @@
 #include "tree.h"
 
 enum {
-    /* Each level of the tree that is being ended holds one descriptor, and 1024 are what a process has by default. */
+    /* Each level of the tree that is being ended takes one descriptor, and a process may have 1024 by default. */
     MAX_END_DEPTH = 200,
     MAX_MEASURE_DEPTH = 4000,
 };
@@ -20,7 +20,7 @@ enum {
 pid_t found_processes[MAX_FOUND];
 static bool has_children_files;
 
-/* Calls for each name in a directory that is a number, without opendir's heap. */
+/* Calls back for each numeric name in a directory, without the heap that opendir needs. */
 static void each_number(int directory, void (*visit)(uint64_t number, void *context), void *context)
 {
     static _Alignas(8) char entries[32768];
@@ -76,7 +76,7 @@ static void add_if_child(uint64_t process, void *context)
     if (look_at((pid_t)process, &stat_of) && stat_of.parent == search->parent) add_found(search, process);
 }
 
-/* Puts the children of a process on `found_processes` from `top` on, and gives the new top. */
+/* Puts the children of a process on `found_processes` from `top` on, and returns the new top. */
 size_t find_children(pid_t parent, size_t top)
 {
     struct search search = {parent, top};
@@ -88,7 +88,7 @@ size_t find_children(pid_t parent, size_t top)
     return search.top;
 }
 
-/* Not every kernel has them; without them the tree is found_processes by looking at every process. */
+/* Not every kernel has these files; without them every process is examined. */
 void find_children_files(void)
 {
     int children = open_of(getpid(), (uint64_t)getpid(), "children", O_PATH);
@@ -109,7 +109,7 @@ static uint64_t measure_children(pid_t parent, size_t top, int depth)
     return ticks;
 }
 
-/* Of all that has been waited for, here or by a process that lives, and of all that lives. */
+/* The sum over all processes that have been waited for, here or by a living process, and over all living ones. */
 uint64_t tree_cpu_us(void)
 {
     struct rusage reaped;
@@ -125,10 +125,10 @@ static int send_signal(int handle, pid_t process, int number)
 }
 
 /*
- * Ends a process and all below it: stopped on the way down, so that none forks while it is looked at, and killed on the
- * way up. A number alone proves nothing, for it may be another's by now. An own child keeps its number until it is
- * waited for here. Any other is held by a pidfd first, and is the right one if the number's parent is the parent's
- * number, and the parent, held too, was still there after that was read.
+ * Ends a process and all below it: they are stopped on the way down, so that none forks during the scan, and killed on
+ * the way up. A pid alone proves nothing, since it may be reused. The pid of an own child stays reserved until it is
+ * waited for here. For any other process a pidfd is opened first; it is the right one if its parent pid matches and the
+ * parent, which also has a pidfd, was still alive after that was read.
  */
 void end_branch(pid_t process, const struct branch *parent)
 {
@@ -157,7 +157,7 @@ void end_children(void)
 {
     struct branch root = {getpid(), -1, 0, 0};
     if (root.process == 1) {
-        /* All that is in this pid namespace, and never this process itself. */
+        /* All processes in this pid namespace except this one. */
         (void)kill(-1, SIGKILL);
         return;
     }

@@ -4,7 +4,7 @@
 #include "launcher.h"
 
 enum {
-    /* Processes that one look at the tree can hold; more of them are seen by the next look. */
+    /* Processes that one scan of the tree can hold; the next scan finds the others. */
     MAX_FOUND = 65536,
 };
 /* A stack: the children of one process lie above those of its parent. */

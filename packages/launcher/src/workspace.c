@@ -17,7 +17,7 @@
 #include "report.h"
 #include "workspace.h"
 
-/* Forks a process that only holds a new user namespace until `hold` is closed, or gives -1. */
+/* Forks a process that only keeps a new user namespace alive until `hold` is closed; -1 if that fails. */
 static pid_t fork_namespace_holder(int hold[2])
 {
     int ready[2];
@@ -33,14 +33,14 @@ static pid_t fork_namespace_holder(int hold[2])
     }
     int error = errno;
     close_one(&ready[1]);
-    /* Where it could not, the maps that follow are refused. */
+    /* If that failed, the kernel refuses the maps below. */
     if (child > 0) (void)read(ready[0], &byte, 1);
     close_one(&ready[0]);
     errno = error;
     return child;
 }
 
-/* A user namespace that only maps: on disk the owner, to the run its own uid and gid, and nobody else at all; or -1. */
+/* A user namespace only for its map: the owner on disk is the user of the run, and no other id is mapped; or -1. */
 int make_map(const struct map_ids *ids)
 {
     int hold[2], map = -1;
@@ -77,20 +77,20 @@ static void find_workspace(int directory)
     workspace_path[length] = '\0';
 }
 
-/* Opens in the new mount namespace the directory that the old descriptor has, and no other that took its place. */
+/* Opens, in the new mount namespace, the directory of the old descriptor, and no other one of the same name. */
 static int open_again(int directory)
 {
     struct stat here, there;
     int again = open(workspace_path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     must(again >= 0 && fstat(again, &here) == 0 && fstat(directory, &there) == 0, "workspace-path");
-    /* Boundary: a directory that was swapped under its name since the gateway opened it is not mounted over. */
+    /* Boundary: a directory that was replaced since the gateway opened it is not mounted over. */
     if (here.st_dev != there.st_dev || here.st_ino != there.st_ino) fail("workspace-path", ESTALE);
     return again;
 }
 
 /*
- * Where the next stage, an ordinary user by then, can walk to: the workspace may be below a directory that it cannot
- * enter, and bubblewrap takes a descriptor for its path. What this place held is not seen in the namespace any more.
+ * A mount point that the next stage, which runs as an ordinary user, can reach: the workspace may be below a directory
+ * that it cannot enter, and bubblewrap resolves a descriptor to its path. The namespace no longer shows what was there.
  */
 static int open_reachable(void)
 {
@@ -103,7 +103,7 @@ void mount_workspace(void)
 {
     if (plan.workspace == 0) return;
     int directory = (int)plan.workspace, map = open_map();
-    /* Cloned first: what belongs to another mount namespace, as it does after the next step, cannot be. */
+    /* Cloned first: a mount of another mount namespace, as it is after the next step, cannot be cloned. */
     int tree = (int)syscall(NR_open_tree, directory, "", AT_EMPTY_PATH | OPEN_TREE_CLONE_FLAG | O_CLOEXEC);
     must(tree >= 0, "workspace-clone");
     struct kernel_mount_attr attributes = {ATTR_IDMAP | ATTR_NOSUID | ATTR_NODEV, 0, 0, (uint64_t)map};

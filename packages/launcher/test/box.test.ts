@@ -58,8 +58,7 @@ const noMkdir = program([
 const LINE = /^[a-z][a-z_.]*=(?:[ -[\]-~]|\\x[0-9a-f]{2})*$/;
 
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  const run = (words: readonly string[], script: string) =>
-    runScript(built[kind], [...user, ...words], script);
+  const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
 
   function withFilter(bytes: Buffer, script: string) {
     const started = start(built[kind], [...user, 'seccomp=4'], ['/bin/sh', '-c', script], ['pipe']);
@@ -139,15 +138,15 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
 
     test.each(['mode=run', 'mode=exec', 'ns=1'])(
       'shows its owner as the run in %s, and others as nobody',
-      async (word) => {
-        const path = join(folder, `${kind}-${word}`);
+      async (arg) => {
+        const path = join(folder, `${kind}-${arg}`);
         mkdirSync(path, { mode: 0o700 });
         for (const name of ['own', 'other']) writeFileSync(join(path, name), `${name}\n`, { mode: 0o600 });
         if (isRoot) for (const each of [path, join(path, 'own')]) chownSync(each, owner, owner);
         if (isRoot) chownSync(join(path, 'other'), 60_778, 60_778);
         const directory = openSync(path, 'r');
-        const words = [`uid=${uid}`, `gid=${uid}`, 'workspace=4', `owner=${owner}:${owner}`, 'chdir=1', word];
-        const end = await start(built[kind], words, ['/bin/sh', '-c', script], [directory]).end;
+        const args = [`uid=${uid}`, `gid=${uid}`, 'workspace=4', `owner=${owner}:${owner}`, 'chdir=1', arg];
+        const end = await start(built[kind], args, ['/bin/sh', '-c', script], [directory]).end;
         closeSync(directory);
         const inside = `own\n${uid}\n${uid}\n${uid}\n`;
         expect(end.stdout.toString()).toBe(isRoot ? inside : '');
@@ -162,25 +161,25 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     test.each([
       ['mode=run', 'keeps its own path'],
       ['mode=exec', 'has a path that the next stage can walk to'],
-    ])('in %s %s, below a directory that is closed to the run', async (word) => {
-      const parent = join(folder, `${kind}-parent-${word}`);
+    ])('in %s %s, below a directory that is closed to the run', async (arg) => {
+      const parent = join(folder, `${kind}-parent-${arg}`);
       const path = join(parent, 'workspace');
       mkdirSync(path, { recursive: true });
       writeFileSync(join(path, 'own'), 'own\n', { mode: 0o600 });
       if (isRoot) for (const each of [path, join(path, 'own')]) chownSync(each, owner, owner);
       chmodSync(parent, 0o700);
       const directory = openSync(path, 'r');
-      const words = [`uid=${uid}`, `gid=${uid}`, 'workspace=4', `owner=${owner}:${owner}`, 'keep=4', word];
+      const args = [`uid=${uid}`, `gid=${uid}`, 'workspace=4', `owner=${owner}:${owner}`, 'keep=4', arg];
       const argv = [
         '/bin/sh',
         '-c',
         'cat /proc/self/fd/4/own; p=$(readlink /proc/self/fd/4); cat "$p/own"; echo "$p"',
       ];
-      const end = await start(built[kind], words, argv, [directory]).end;
+      const end = await start(built[kind], args, argv, [directory]).end;
       closeSync(directory);
       const [held, ...walked] = end.stdout.toString().trim().split('\n');
       expect(held).toBe(isRoot ? 'own' : '');
-      const expected = word === 'mode=run' ? [path] : ['own', expect.any(String)];
+      const expected = arg === 'mode=run' ? [path] : ['own', expect.any(String)];
       expect(walked).toEqual(isRoot ? expected : []);
       expect(end.code).toBe(isRoot ? 0 : 125);
     });

@@ -60,12 +60,12 @@ export const sanitizerEnv = { ASAN_OPTIONS: 'detect_leaks=0:exitcode=99', UBSAN_
 /** Starts a launcher: its status is descriptor 3, `more` are 4 and on. */
 export function start(
   launcher: string,
-  words: readonly string[],
+  args: readonly string[],
   argv: readonly string[],
   more: readonly ('pipe' | number)[] = [],
 ): Started {
   const [file = ''] = argv;
-  const child = spawn(launcher, ['status=3', ...words, '--', file, ...argv], {
+  const child = spawn(launcher, ['status=3', ...args, '--', file, ...argv], {
     env: { PATH: '/usr/bin:/bin', ...sanitizerEnv },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...more],
   });
@@ -73,8 +73,8 @@ export function start(
 }
 
 /** Starts a launcher with a shell script as its command and waits for the end. */
-export function runScript(launcher: string, words: readonly string[], script: string): Promise<End> {
-  return start(launcher, words, ['/bin/sh', '-c', script]).end;
+export function runScript(launcher: string, args: readonly string[], script: string): Promise<End> {
+  return start(launcher, args, ['/bin/sh', '-c', script]).end;
 }
 
 function collect(child: ChildProcess): Promise<End> {
@@ -99,15 +99,15 @@ function collect(child: ChildProcess): Promise<End> {
   });
 }
 
-/** Waits until the standard output of a started launcher has said `word`. */
-export function heard({ child }: Started, word: string): Promise<void> {
+/** Waits until the standard output of a started launcher contains `expected`. */
+export function heard({ child }: Started, expected: string): Promise<void> {
   let text = '';
   return new Promise((done, fail) => {
     child.stdout?.on('data', (chunk) => {
       text += chunk;
-      if (text.includes(word)) done();
+      if (text.includes(expected)) done();
     });
-    child.once('close', () => fail(new Error(`it ended before it said ${word}: ${text}`)));
+    child.once('close', () => fail(new Error(`it ended before it wrote ${expected}: ${text}`)));
   });
 }
 

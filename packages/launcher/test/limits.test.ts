@@ -21,7 +21,7 @@ import {
 const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_111);
-/** All byte values, and no two places alike for long. */
+/** All byte values, and no long repetition. */
 const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 31 + (at >> 8)) & 0xff));
 const file = join(folder, 'bytes');
 
@@ -42,8 +42,7 @@ const LIMITS = [
 ] as const;
 
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  const run = (words: readonly string[], script: string) =>
-    runScript(built[kind], [...user, ...words], script);
+  const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
   // The memory that AddressSanitizer reserves is above any useful limit of data.
   const limits = LIMITS.filter(([key]) => kind === 'shipped' || key !== 'data');
 
@@ -67,15 +66,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
 
   test('refuses a limit above its own, and lowers only that of open files', async () => {
     const lower = ['/bin/sh', '-c', 'ulimit -n 100; ulimit -f 1000; exec "$0" "$@"', built[kind]];
-    const outer = (words: readonly string[]) => [
-      ...lower,
-      ...words,
-      '--',
-      '/bin/sh',
-      'sh',
-      '-c',
-      'ulimit -n',
-    ];
+    const outer = (args: readonly string[]) => [...lower, ...args, '--', '/bin/sh', 'sh', '-c', 'ulimit -n'];
     const files = await shell(outer([...user, 'nofile=5000']));
     expect([files.code, files.stdout]).toEqual([0, '100\n']);
     const size = await shell(outer([...user, 'fsize=999999999999']));
@@ -85,9 +76,9 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
 
   test('ends a tree of spinning processes when all of it has used its processor time', async () => {
     const spin = 'while :; do :; done';
-    for (const words of [[], ...(hasNamespaces ? [['ns=1']] : [])]) {
+    for (const args of [[], ...(hasNamespaces ? [['ns=1']] : [])]) {
       const end = await run(
-        ['cpums=300', 'wallms=50000', ...words],
+        ['cpums=300', 'wallms=50000', ...args],
         `(${spin}) & (${spin}) & (${spin} &) ; wait`,
       );
       expect([end.status.get('limit'), end.status.get('signal'), end.code]).toEqual(['cpu', '9', 137]);
@@ -183,8 +174,8 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     ])('does the same when its own output is %s', async (_, script) => {
       const out = join(folder, `out-${kind}`);
       for (const quota of [bytes.length, 50_000]) {
-        const words = [built[kind], ...user, `output=${quota}`, '--', '/bin/cat', 'cat', file];
-        const end = await shell(['/bin/sh', '-c', `OUT=${out}; ${script}`, 'sh', ...words]);
+        const args = [built[kind], ...user, `output=${quota}`, '--', '/bin/cat', 'cat', file];
+        const end = await shell(['/bin/sh', '-c', `OUT=${out}; ${script}`, 'sh', ...args]);
         expect(Buffer.from(end.stdout, 'latin1').equals(bytes.subarray(0, quota))).toBe(true);
       }
     });
@@ -198,15 +189,15 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     });
 
     test('lets the command open its output by name', async () => {
-      for (const words of [[], ...(hasNamespaces ? [['ns=1']] : [])]) {
-        const end = await run(['output=1000', ...words], 'echo x > /dev/stdout; echo y > /dev/stderr');
+      for (const args of [[], ...(hasNamespaces ? [['ns=1']] : [])]) {
+        const end = await run(['output=1000', ...args], 'echo x > /dev/stdout; echo y > /dev/stderr');
         expect([end.stdout.toString(), end.stderr.toString()]).toEqual(['x\n', 'y\n']);
       }
       const bare = await run([], 'echo x > /dev/stdout');
       expect(bare.stderr.toString()).toMatch(/No such device|cannot create/);
     });
 
-    test('ends the writer when nobody reads any more', async () => {
+    test('ends the writer when its reader is gone', async () => {
       const started = start(built[kind], [...user, 'output=9000000000'], ['/bin/cat', '/dev/zero']);
       started.child.stdout?.once('data', () => started.child.stdout?.destroy());
       const end = await started.end;
@@ -214,8 +205,8 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     });
 
     test('passes all of it on to a reader that is slow, after a command that has ended', async () => {
-      const words = ['/usr/bin/head', '-c', '3000000', '/dev/zero'];
-      const started = start(built[kind], [...user, 'output=9000000000'], words);
+      const args = ['/usr/bin/head', '-c', '3000000', '/dev/zero'];
+      const started = start(built[kind], [...user, 'output=9000000000'], args);
       const { stdout } = started.child;
       stdout?.on('data', () => {
         stdout.pause();
@@ -246,9 +237,9 @@ function parentOf(pid: number): number {
   return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
 }
 
-/** Runs words as they are, without a launcher before them. */
-function shell(words: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(words[0] ?? '', words.slice(1), {
+/** Runs arguments as they are, without a launcher before them. */
+function shell(args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(args[0] ?? '', args.slice(1), {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: '/usr/bin:/bin', ...sanitizerEnv },
   });

@@ -36,7 +36,7 @@ requests.setEncoding('latin1').on('data', (chunk) => {
   rest = lines.pop() ?? '';
   for (const line of lines) take(line.split(' '));
 });
-for (const { id, words } of runs) send('start', id, 'null', 'out', 'out', 'handles', '--', ...words);
+for (const { id, args } of runs) send('start', id, 'null', 'out', 'out', 'handles', '--', ...args);
 
 function take([what, id, ...more]) {
   if (what === 'started') {

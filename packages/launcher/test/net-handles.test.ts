@@ -44,7 +44,7 @@ const NACK = '{"cmd":"NODE_HANDLE_NACK"}\n';
 const line = (run: number, index: number) =>
   `{"cmd":"NODE_HANDLE","type":"net.Server","msg":{"run":${run},"index":${index}}}`;
 
-/** A starter whose listeners go to a plain socket, where what it says is seen and any answer can be given. */
+/** A starter whose listeners go to a plain socket, where its messages are seen and any answer can be sent. */
 class Channel {
   readonly starter: Starter;
   readonly socket: Socket;
@@ -66,7 +66,7 @@ class Channel {
     return this.#text.split('\n').slice(0, -1);
   }
 
-  async said(count: number): Promise<readonly string[]> {
+  async replies(count: number): Promise<readonly string[]> {
     while (this.lines.length < count) {
       await new Promise<void>((wake) => {
         this.#wake = wake;
@@ -80,12 +80,12 @@ class Channel {
 function listening(id: number, count: number, ...argv: string[]): readonly string[] {
   const listen = Array.from({ length: count }, (_, at) => `listen=127.0.0.1:${at + 80}`);
   const space = hasNamespaces && id % 2 === 0 ? ['ns=1'] : [];
-  const words = [...user, ...space, 'net=1', 'handles=3', ...listen, '--', ...argv];
-  return ['start', String(id), 'null', 'null', 'null', 'handles', '--', ...words];
+  const args = [...user, ...space, 'net=1', 'handles=3', ...listen, '--', ...argv];
+  return ['start', String(id), 'null', 'null', 'null', 'handles', '--', ...args];
 }
 const sleep = ['/bin/sleep', 'sleep', mark];
 
-/** Sends listeners and others as the launcher would not; the words are what python does with `send`. */
+/** Sends listeners and others as the launcher would not; the text is what python does with `send`. */
 function sending(text: string): readonly string[] {
   const head = [
     'import os, socket, time',
@@ -102,10 +102,10 @@ const settle = () => new Promise((wake) => setTimeout(wake, 100));
 
 describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
   test('passes on one listener at a time, and the runs take turns', async () => {
-    const { starter, socket, said, lines } = bound(new Channel(built[kind]));
+    const { starter, socket, replies, lines } = bound(new Channel(built[kind]));
     const expected = [line(1, 0)];
     starter.send(listening(1, 3, ...sleep));
-    expect(await said(1)).toEqual(expected);
+    expect(await replies(1)).toEqual(expected);
     starter.send(listening(2, 3, ...sleep));
     while (living(`sleep\0${mark}`).length < 2) await settle();
     for (const [run, index] of [
@@ -119,7 +119,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       expect(lines()).toEqual(expected);
       socket.write(ACK);
       expected.push(line(run, index));
-      expect(await said(expected.length)).toEqual(expected);
+      expect(await replies(expected.length)).toEqual(expected);
     }
     // What it has passed on, it does not keep: the requests, the channel and the standard streams, and its signals.
     socket.write(ACK);
@@ -127,33 +127,33 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
   });
 
   test('sends a listener again that did not come, and ends the run when it never comes', async () => {
-    const { starter, socket, said } = bound(new Channel(built[kind]));
+    const { starter, socket, replies } = bound(new Channel(built[kind]));
     starter.send(listening(1, 2, ...sleep));
     for (let at = 1; at <= 4; at += 1) {
-      expect(await said(at)).toEqual(Array(at).fill(line(1, 0)));
+      expect(await replies(at)).toEqual(Array(at).fill(line(1, 0)));
       socket.write(NACK);
     }
-    expect(await starter.said('ended 1')).toContain('signal=9');
+    expect(await starter.replies('ended 1')).toContain('signal=9');
     await gone(`sleep\0${mark}`);
     starter.send(listening(2, 1, ...sleep));
-    expect(await said(5)).toContain(line(2, 0));
+    expect(await replies(5)).toContain(line(2, 0));
     socket.write(NACK);
-    expect((await said(6))[5]).toBe(line(2, 0));
+    expect((await replies(6))[5]).toBe(line(2, 0));
     socket.write(ACK);
     starter.send(listening(3, 1, ...sleep));
-    expect((await said(7))[6]).toBe(line(3, 0));
+    expect((await replies(7))[6]).toBe(line(3, 0));
     while (living(`sleep\0${mark}`).length < 2) await settle();
   });
 
   test('forgets the listeners of a run that is over', async () => {
-    const { starter, socket, said } = bound(new Channel(built[kind]));
+    const { starter, socket, replies } = bound(new Channel(built[kind]));
     starter.send(listening(1, 1, ...sleep));
-    await said(1);
+    await replies(1);
     starter.send(listening(2, 9, '/bin/true', 'true'));
-    expect(await starter.said('ended 2')).toContain('exit=0');
+    expect(await starter.replies('ended 2')).toContain('exit=0');
     starter.send(listening(3, 1, ...sleep));
     socket.write(ACK);
-    expect(await said(2)).toEqual([line(1, 0), line(3, 0)]);
+    expect(await replies(2)).toEqual([line(1, 0), line(3, 0)]);
     socket.write(ACK);
     while (starter.open().length > 6) await settle();
   });
@@ -161,36 +161,36 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
   const answers: readonly (readonly [what: string, before: number, answer: string])[] = [
     ['nothing', 0, ACK],
     ['one line twice', 1, ACK + ACK],
-    ['in other words', 1, '{"cmd":"NODE_HANDLE_ACK" }\n'],
+    ['spelled differently', 1, '{"cmd":"NODE_HANDLE_ACK" }\n'],
     ['with a message', 1, '{"run":1}\n'],
     ['without an end', 1, 'x'.repeat(64)],
     ['with a NUL', 1, ACK.replace('\n', '\0\n\n')],
   ];
   test.each(answers)('ends all and exits 125 when the gateway answers %s', async (_, before, answer) => {
-    const { starter, socket, said } = bound(new Channel(built[kind]));
-    starter.send(listening(1, before, ...sleep).filter((word) => before > 0 || word !== 'handles=3'));
-    await said(before);
+    const { starter, socket, replies } = bound(new Channel(built[kind]));
+    starter.send(listening(1, before, ...sleep).filter((arg) => before > 0 || arg !== 'handles=3'));
+    await replies(before);
     socket.write(answer);
     expect((await starter.end).code).toBe(125);
     expect(living(mark)).toEqual([]);
   });
 
   test('ends all when the channel ends', async () => {
-    const { starter, socket, said } = bound(new Channel(built[kind]));
+    const { starter, socket, replies } = bound(new Channel(built[kind]));
     starter.send(listening(1, 2, ...sleep));
-    await said(1);
+    await replies(1);
     while (living(`sleep\0${mark}`).length < 1) await settle();
     socket.destroy();
     expect((await starter.end).code).toBe(0);
     expect(living(mark)).toEqual([]);
   });
 
-  test('passes on what is a listener, whoever sends it', async () => {
-    const { starter, said, socket } = bound(new Channel(built[kind]));
+  test('forwards any listener, whichever process sends it', async () => {
+    const { starter, replies, socket } = bound(new Channel(built[kind]));
     starter.send(sending('send(b"0\\n", server)\nsend(b"1\\n", server)'));
-    await said(1);
+    await replies(1);
     socket.write(ACK);
-    expect(await said(2)).toEqual([line(1, 0), line(1, 1)]);
+    expect(await replies(2)).toEqual([line(1, 0), line(1, 1)]);
   });
 
   const wrong: readonly (readonly [what: string, text: string])[] = [
@@ -212,23 +212,23 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
   test.each(wrong)('ends a run whose message %s, and passes nothing on', async (_, text) => {
     const { starter, lines } = bound(new Channel(built[kind]));
     starter.send(sending(text));
-    expect(await starter.said('ended 1')).toContain('signal=9');
+    expect(await starter.replies('ended 1')).toContain('signal=9');
     expect(lines()).toEqual([]);
     expect(starter.open()).toHaveLength(6);
   });
 
   test('passes on 64 listeners of a run, and not one more', async () => {
-    const { starter, socket, said } = bound(new Channel(built[kind]));
+    const { starter, socket, replies } = bound(new Channel(built[kind]));
     starter.send(sending('for i in range(65): send(b"%d\\n" % i, server)'));
     for (let at = 1; at <= 64; at += 1) {
-      expect((await said(at))[at - 1]).toBe(line(1, at - 1));
+      expect((await replies(at))[at - 1]).toBe(line(1, at - 1));
       socket.write(ACK);
     }
-    expect(await starter.said('ended 1')).toContain('signal=9');
-    expect(await said(64)).toHaveLength(64);
+    expect(await starter.replies('ended 1')).toContain('signal=9');
+    expect(await replies(64)).toHaveLength(64);
   });
 
-  test('gives up a run with two channels for its listeners, and one where nobody takes any', async () => {
+  test('ends a run with two channels for its listeners, and one without a receiver', async () => {
     const two = new Channel(built[kind]).starter;
     two.send(['start', '1', 'handles', 'handles', '--', ...user, '--', ...sleep]);
     expect((await two.end).code).toBe(125);
@@ -246,8 +246,8 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
     ['handles=4', 'requests=3'],
     ['requests=3', 'handles=4', 'handles=4'],
   ];
-  test.each(services.map((words) => [words]))('is none with %j', (words) => {
-    const end = spawnSync(built[kind], ['mode=serve', ...words], {
+  test.each(services.map((args) => [args]))('is none with %j', (args) => {
+    const end = spawnSync(built[kind], ['mode=serve', ...args], {
       encoding: 'latin1',
       env: sanitizerEnv,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', sink],
@@ -270,7 +270,7 @@ test('the sanitized starter ends a run that sends any bytes, and passes none of 
         ['start', String(id), ...given, '--', ...user, 'mode=exec', '--', ...argv],
         Buffer.from(bytes),
       );
-      expect(await starter.said(`ended ${id}`)).toContain('signal=9');
+      expect(await starter.replies(`ended ${id}`)).toContain('signal=9');
     }),
     { numRuns: 50 },
   );
@@ -285,9 +285,9 @@ test('the sanitized starter answers any bytes on its channel with its end', asyn
   const seen = { ended: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 6 }), async (pieces) => {
-      const { starter, socket, said } = bound(new Channel(built.sanitized));
+      const { starter, socket, replies } = bound(new Channel(built.sanitized));
       starter.send(listening(1, 3, ...sleep));
-      await said(1);
+      await replies(1);
       for (const each of pieces) {
         socket.write(Buffer.from(each, 'latin1'));
         await new Promise((wake) => setImmediate(wake));
@@ -310,7 +310,7 @@ function bound(channel: Channel) {
   return {
     starter: channel.starter,
     socket: channel.socket,
-    said: (count: number) => channel.said(count),
+    replies: (count: number) => channel.replies(count),
     lines: () => channel.lines,
   };
 }

@@ -17,7 +17,7 @@ const host: Server = createServer((socket) => socket.end('host\n'));
 beforeAll(async () => {
   const { shipped: made, sanitized } = buildBoth(folder);
   // The ordinary user may not come to where the clone is, nor to where Node is.
-  if (spawnSync(process.execPath, ['--version'], anybody.start).status !== 0) {
+  if (spawnSync(process.execPath, ['--version'], ordinaryUser.start).status !== 0) {
     built.node = join(folder, 'node');
     copyFileSync(process.execPath, built.node);
   }
@@ -35,41 +35,41 @@ afterAll(() => {
 const hostPort = () => (host.address() as AddressInfo).port;
 
 type Ran = { readonly out: string; readonly error: string };
-type Said = {
+type Replies = {
   readonly code: number;
   readonly listeners: readonly { readonly run: number; readonly index: number; readonly at: string }[];
   readonly outputs: Readonly<Record<string, Ran>>;
   readonly ends: Readonly<Record<string, string>>;
 };
-type Who = { readonly name: string; readonly words: readonly string[]; readonly start: object };
+type Caller = { readonly name: string; readonly args: readonly string[]; readonly start: object };
 
-const anybody: Who = {
+const ordinaryUser: Caller = {
   name: 'an ordinary user',
-  words: [],
+  args: [],
   start: isRoot ? { uid: ordinary, gid: ordinary } : {},
 };
 /** Asked of another program, as in launch.ts. */
-const canUnshare = spawnSync('unshare', ['-rn', 'true'], anybody.start).status === 0;
+const canUnshare = spawnSync('unshare', ['-rn', 'true'], ordinaryUser.start).status === 0;
 /** Who the gateway is: root gives its runs another user, all others their own. */
-const people: readonly Who[] = [
-  ...(isRoot ? [{ name: 'root', words: [`uid=${uid}`, `gid=${uid}`], start: {} }] : []),
-  ...(canUnshare ? [anybody] : []),
+const callers: readonly Caller[] = [
+  ...(isRoot ? [{ name: 'root', args: [`uid=${uid}`, `gid=${uid}`], start: {} }] : []),
+  ...(canUnshare ? [ordinaryUser] : []),
 ];
 
-type Gateway = { readonly end: Promise<Said>; readonly kill: () => void };
+type Gateway = { readonly end: Promise<Replies>; readonly kill: () => void };
 
 /** Starts a gateway; what it says at its end is there when it has come to one by itself. */
-function open(who: Who, asked: object): Gateway {
-  const child = spawn(built.node, [program, JSON.stringify({ mark, together: 1, ...asked })], {
+function open(caller: Caller, request: object): Gateway {
+  const child = spawn(built.node, [program, JSON.stringify({ mark, together: 1, ...request })], {
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: '/',
-    ...who.start,
+    ...caller.start,
   });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
     text += chunk;
   });
-  const end = new Promise<Said>((done) => {
+  const end = new Promise<Replies>((done) => {
     child.once('close', () => done(JSON.parse(text || '{}')));
   });
   return { end, kill: () => child.kill('SIGKILL') };
@@ -96,20 +96,20 @@ const bindLow = `perl -MSocket -e 'socket(my $s, PF_INET, SOCK_STREAM, 0); print
 
 const modes: readonly (readonly string[])[] = [['mode=exec'], ['mode=run'], ['ns=1']];
 const cases = (['shipped', 'sanitized'] as const).flatMap((kind) =>
-  people.flatMap((who) => modes.map((mode) => [kind, mode[0] ?? '', who.name, who, mode] as const)),
+  callers.flatMap((caller) => modes.map((mode) => [kind, mode[0] ?? '', caller.name, caller, mode] as const)),
 );
 
-describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who, mode) => {
+describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, caller, mode) => {
   const runs = (...all: (readonly string[])[]) =>
-    all.map((words, at) => ({ id: at + 1, words: [...who.words, ...mode, ...words] }));
-  const asked = (more: object, ...all: (readonly string[])[]) =>
-    open(who, { launcher: built[kind], runs: runs(...all), ...more }).end;
+    all.map((args, at) => ({ id: at + 1, args: [...caller.args, ...mode, ...args] }));
+  const request = (more: object, ...all: (readonly string[])[]) =>
+    open(caller, { launcher: built[kind], runs: runs(...all), ...more }).end;
 
   const places = ['127.0.0.1:3128', '127.0.1.1:80', ...(hasSix ? ['[::1]:443'] : [])];
   const many = Array.from({ length: 64 }, (_, at) => `127.0.0.${at + 1}:${at + 1}`);
   const alone = `tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; ls -l /proc/$$/fd | grep -c socket:; grep -hE '^Cap' /proc/$$/status | cut -f2 | sort -u; unshare -r ${bindLow}`;
   /** Runs that do not look at each other, all of one gateway. */
-  const wordsOf = () => ({
+  const argsOf = () => ({
     reaches: [
       ...network(...places),
       ...bash(reach(['127.0.0.1/3128', '127.0.1.1/80', '::1/443', '127.0.0.1/80'])),
@@ -121,14 +121,14 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who
     many: [...network(...many), ...bash(reach(['127.0.0.64/64', '127.0.0.1/1']))],
     taken: [...network('127.0.0.1:80', '127.0.0.1:80'), ...bash('echo started')],
   });
-  const seen: { said: Said | null } = { said: null };
+  const seen: { replies: Replies | null } = { replies: null };
   beforeAll(async () => {
-    seen.said = await asked({}, ...Object.values(wordsOf()));
+    seen.replies = await request({}, ...Object.values(argsOf()));
   });
   /** What came of one of them. */
-  const ran = (name: keyof ReturnType<typeof wordsOf>) => {
-    const id = Object.keys(wordsOf()).indexOf(name) + 1;
-    const { code, listeners = [], outputs, ends } = seen.said ?? {};
+  const ran = (name: keyof ReturnType<typeof argsOf>) => {
+    const id = Object.keys(argsOf()).indexOf(name) + 1;
+    const { code, listeners = [], outputs, ends } = seen.replies ?? {};
     const handed = listeners.filter(({ run }) => run === id).map(({ index, at }) => [index, at]);
     return { id, code, handed, output: outputs?.[id], end: ends?.[id] };
   };
@@ -151,7 +151,7 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who
     // The same place, taken by another server on the host.
     const place = `127.0.0.1:${hostPort()}`;
     const text = `${reach([`127.0.0.1/${hostPort()}`])}; sleep ${mark}`;
-    const end = asked({}, [...network(place), ...bash(text)]);
+    const end = request({}, [...network(place), ...bash(text)]);
     const pids = await sleepers(1);
     const answer = await new Promise<string>((done, fail) => {
       connect(hostPort(), '127.0.0.1').setEncoding('utf8').once('data', done).once('error', fail);
@@ -162,26 +162,27 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who
   });
 
   test('lets two runs have the same places, each for itself', async () => {
-    const words = [
+    const args = [
       ...network('127.0.0.1:3128', '127.0.0.1:80'),
       ...bash(reach(['127.0.0.1/3128', '127.0.0.1/80'])),
     ];
     // Each answer waits until both runs are there.
-    const said = await asked({ together: 2 }, words, words);
+    const replies = await request({ together: 2 }, args, args);
     for (const run of [1, 2])
-      expect(said.outputs[run]?.out).toBe(`run ${run} listener 0\nrun ${run} listener 1\n`);
-    expect(said.listeners).toHaveLength(4);
+      expect(replies.outputs[run]?.out).toBe(`run ${run} listener 0\nrun ${run} listener 1\n`);
+    expect(replies.listeners).toHaveLength(4);
   });
 
   test('leaves the command lo alone, no socket, no capability, and no say over the network', () => {
     const lines = ran('alone').output?.out.split('\n');
     expect(lines).toEqual(['lo', '0', '0000000000000000', 'Permission denied']);
-    const control = spawnSync('unshare', ['-rn', 'sh', '-c', bindLow], { encoding: 'utf8', ...who.start });
+    const control = spawnSync('unshare', ['-rn', 'sh', '-c', bindLow], { encoding: 'utf8', ...caller.start });
     expect(control.stdout).toBe('bound');
   });
 
   test('has itself no capability that it did not have before', () => {
-    const expected = who === anybody || mode[0] === 'ns=1' ? /\t0{16}\n$/ : /\t0*[1-9a-f][0-9a-f]*\n$/;
+    const expected =
+      caller === ordinaryUser || mode[0] === 'ns=1' ? /\t0{16}\n$/ : /\t0*[1-9a-f][0-9a-f]*\n$/;
     expect(ran('parent').output?.out).toMatch(expected);
   });
 
@@ -202,15 +203,15 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who
 
   test('leaves nothing behind when the gateway is killed', async () => {
     const daemons = `(setsid setsid sleep ${mark} &) ; sleep ${mark}`;
-    const words = [...network('127.0.0.1:3128'), ...bash(daemons)];
-    const gateway = open(who, { launcher: built[kind], runs: runs(words, words, words) });
+    const args = [...network('127.0.0.1:3128'), ...bash(daemons)];
+    const gateway = open(caller, { launcher: built[kind], runs: runs(args, args, args) });
     await sleepers(6);
     expect(living(`starter-${mark}`)).not.toEqual([]);
     gateway.kill();
     await gone(mark);
     // In the middle of starts too: Node needs most of the shorter waits for itself.
     for (const ms of [35, 50, 65, 80]) {
-      const next = open(who, { launcher: built[kind], runs: runs(words, words, words) });
+      const next = open(caller, { launcher: built[kind], runs: runs(args, args, args) });
       await new Promise((wake) => setTimeout(wake, ms));
       next.kill();
       await next.end;
@@ -220,11 +221,11 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who
 });
 
 const boxed = (['shipped', 'sanitized'] as const).flatMap((kind) =>
-  people.map((who) => [kind, who.name, who] as const),
+  callers.map((caller) => [kind, caller.name, caller] as const),
 );
 test.each(boxed)(
   'the %s launcher, of %s, becomes a bubblewrap that shares its network',
-  async (kind, _name, who) => {
+  async (kind, _name, caller) => {
     const namespaces = [
       '--unshare-user',
       '--unshare-pid',
@@ -245,29 +246,23 @@ test.each(boxed)(
       '--',
     ];
     const script = `${reach(['127.0.0.1/3128', '127.0.1.1/80', `127.0.0.1/${hostPort()}`])}; ls -l /proc/1/fd /proc/$$/fd 2>/dev/null | grep -c socket:; unshare -r ${bindLow}`;
-    const words = [
-      'mode=exec',
-      ...network('127.0.0.1:3128', '127.0.1.1:80'),
-      '--',
-      '/usr/bin/bwrap',
-      'bwrap',
-    ];
-    const argv = [...who.words, ...words, ...jail, '/bin/bash', 'bash', '-c', script];
-    const said = await open(who, { launcher: built[kind], runs: [{ id: 1, words: argv }] }).end;
-    expect(said.outputs[1]?.out).toBe('run 1 listener 0\nrun 1 listener 1\nnone\n0\nPermission denied');
+    const args = ['mode=exec', ...network('127.0.0.1:3128', '127.0.1.1:80'), '--', '/usr/bin/bwrap', 'bwrap'];
+    const argv = [...caller.args, ...args, ...jail, '/bin/bash', 'bash', '-c', script];
+    const replies = await open(caller, { launcher: built[kind], runs: [{ id: 1, args: argv }] }).end;
+    expect(replies.outputs[1]?.out).toBe('run 1 listener 0\nrun 1 listener 1\nnone\n0\nPermission denied');
   },
 );
 
 test('a launcher that is given no network starts nothing', async () => {
-  const words = ['status=3', 'net=1', '--', '/bin/echo', 'echo', 'started'];
+  const args = ['status=3', 'net=1', '--', '/bin/echo', 'echo', 'started'];
   const limit = 'echo 0 > /proc/sys/user/max_net_namespaces; exec "$0" "$@"';
   const [file, before] = canUnshare
     ? ['unshare', ['-r', 'sh', '-c', limit, built.shipped]]
     : [built.shipped, []];
-  const end = spawnSync(file, [...before, ...words], {
+  const end = spawnSync(file, [...before, ...args], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    ...anybody.start,
+    ...ordinaryUser.start,
   });
   expect([end.status, end.stdout]).toEqual([125, '']);
   expect(end.output[3]).toMatch(/^launcher=1\nfailed=net errno=\d+ E[A-Z]+\n$/);

@@ -22,7 +22,7 @@ const user = identity(60_101);
 beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterAll(() => removeFolder(folder));
 
-const modes: readonly (readonly [mode: string, words: readonly string[]])[] = [
+const modes: readonly (readonly [mode: string, args: readonly string[]])[] = [
   ['run', []],
   ['run', ['output=1000000']],
   ['exec', ['mode=exec']],
@@ -30,27 +30,26 @@ const modes: readonly (readonly [mode: string, words: readonly string[]])[] = [
 ];
 
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  const run = (words: readonly string[], script: string) =>
-    runScript(built[kind], [...user, ...words], script);
+  const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
 
-  describe.each(modes)('in mode %s with %j', (_, words) => {
+  describe.each(modes)('in mode %s with %j', (_, args) => {
     test.each([0, 1, 7, 125, 126, 127, 255])('passes exit status %i through', async (code) => {
-      const end = await run(words, `exit ${code}`);
+      const end = await run(args, `exit ${code}`);
       expect([end.code, end.signal]).toEqual([code, null]);
       expect(end.stderr.toString()).toBe('');
     });
 
-    test('gives the command its words, its environment and an empty standard input', async () => {
+    test('passes the command its arguments, its environment and an empty standard input', async () => {
       const argv = ['/bin/sh', '-c', 'printf "%s|" "$0" "$@" "$PATH"; cat', '', 'a b', '--', '$x\n'];
-      const end = await start(built[kind], [...user, ...words], argv).end;
+      const end = await start(built[kind], [...user, ...args], argv).end;
       expect(end.stdout.toString()).toBe('|a b|--|$x\n|/usr/bin:/bin|');
       expect(end.code).toBe(0);
     });
 
     test('says why a file cannot be executed', async () => {
-      const absent = await start(built[kind], [...user, ...words], ['/nowhere/at-all']).end;
+      const absent = await start(built[kind], [...user, ...args], ['/nowhere/at-all']).end;
       expect([absent.code, absent.status.get('execerror')]).toEqual([127, '2 ENOENT']);
-      const folderAsFile = await start(built[kind], [...user, ...words], ['/usr']).end;
+      const folderAsFile = await start(built[kind], [...user, ...args], ['/usr']).end;
       expect([folderAsFile.code, folderAsFile.status.get('execerror')]).toEqual([126, '13 EACCES']);
     });
   });
@@ -105,10 +104,10 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     expect(bare.toString().split('\n').length).toBeGreaterThan(200);
   });
 
-  test('does not show the command the words it was started with', async () => {
+  test('does not show the command the arguments of the launcher', async () => {
     const mark = join(folder, 'a-path-of-the-host');
-    const words = [`ro=${folder}`, 'ro=/', 'ro=/proc', `cwd=${folder}`];
-    const end = await run(words, 'tr "\\0" " " < /proc/$PPID/cmdline; cat /proc/$PPID/environ');
+    const args = [`ro=${folder}`, 'ro=/', 'ro=/proc', `cwd=${folder}`];
+    const end = await run(args, 'tr "\\0" " " < /proc/$PPID/cmdline; cat /proc/$PPID/environ');
     expect(end.stdout.toString().trim()).toBe(built[kind]);
     expect(end.stdout.toString()).not.toContain(mark);
     expect(end.stderr.toString()).toContain('Permission denied');
@@ -131,7 +130,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     expect(end.stdout.toString()).toBe('');
   });
 
-  test('refuses to run a command as root, and runs it for anybody else', async () => {
+  test('refuses to run a command as root, and runs it for ordinaryUser else', async () => {
     for (const mode of ['mode=run', 'mode=exec']) {
       const end = await runScript(built[kind], [mode], 'echo started');
       expect(end.code).toBe(isRoot ? 125 : 0);

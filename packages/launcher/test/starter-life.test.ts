@@ -86,7 +86,7 @@ const descriptor = fc.oneof(
   { weight: 1, arbitrary: fc.array(number, { maxLength: 6 }).map((each) => ['map', ...each].join(':')) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary' }).map((each) => each.replaceAll('\0', '')) },
 );
-const words = fc.oneof(
+const args = fc.oneof(
   fc.constant([...user, '--', '/bin/true', 'true']),
   fc.constant([...user, 'mode=exec', 'set=A=B', '--', '/bin/true', 'true']),
   fc.array(fc.oneof(descriptor, fc.constantFrom('--', 'words=3', 'map=3', 'keep=3', 'status=4')), {
@@ -97,7 +97,7 @@ const bytes = fc.oneof(
   fc.constant(Buffer.alloc(0)),
   fc.uint8Array({ maxLength: 300 }).map((each) => Buffer.from(each)),
 );
-const sound = fc.tuple(fc.array(descriptor, { maxLength: 8 }), words, number).map(([given, tail, id]) => {
+const sound = fc.tuple(fc.array(descriptor, { maxLength: 8 }), args, number).map(([given, tail, id]) => {
   const byteCount = given.reduce((sum, each) => sum + Number(/^bytes:(\d{1,3})$/.exec(each)?.[1] ?? 0), 0);
   return frame(['start', id, ...given, '--', ...tail], Buffer.alloc(byteCount, 'b'));
 });

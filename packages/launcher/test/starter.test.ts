@@ -60,9 +60,9 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       ];
       const text =
         'read x; echo "$x"; cat <&3; head -c6 <&4; echo written >&5; ls /proc/self/fd/6/; echo no >&4; i=0; while [ $i -lt 99 ]; do [ -e /proc/$$/fd/$i ] && printf "$i "; i=$((i+1)); done';
-      const words = [...user, 'mode=exec', ...[3, 4, 5, 6].map((fd) => `keep=${fd}`), ...script(text)];
-      starter.send(['start', '1', ...given, '--', ...words], Buffer.from('abc'));
-      const [, , , stdin] = await starter.said('started 1');
+      const args = [...user, 'mode=exec', ...[3, 4, 5, 6].map((fd) => `keep=${fd}`), ...script(text)];
+      starter.send(['start', '1', ...given, '--', ...args], Buffer.from('abc'));
+      const [, , , stdin] = await starter.replies('started 1');
       const input = openSync(`/proc/${starter.pid}/fd/${stdin}`, 'w');
       writeFileSync(input, 'line\n');
       closeSync(input);
@@ -77,10 +77,10 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
 
     /** As `outputs`, without the first end, which is the run's to read. */
     async function readEnds(starter: Starter, id: number): Promise<readonly string[]> {
-      const [, , , , ...numbers] = await starter.said(`started ${id}`);
+      const [, , , , ...numbers] = await starter.replies(`started ${id}`);
       const ends = numbers.map((number) => openSync(`/proc/${starter.pid}/fd/${number}`, 'r'));
       starter.send(['took', String(id)]);
-      await starter.said(`ended ${id}`);
+      await starter.replies(`ended ${id}`);
       const texts = ends.map((end) => readFileSync(end, 'latin1'));
       for (const end of ends) closeSync(end);
       return texts;
@@ -124,8 +124,8 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
 
     test('no variables but those that are set', async () => {
       const starter = open();
-      const words = [...user, 'set=PATH=/bin', 'set=EMPTY=', 'set=TWO=a=b', '--', '/usr/bin/env', 'env'];
-      starter.send(['start', '1', 'null', 'out', 'null', '--', ...words]);
+      const args = [...user, 'set=PATH=/bin', 'set=EMPTY=', 'set=TWO=a=b', '--', '/usr/bin/env', 'env'];
+      starter.send(['start', '1', 'null', 'out', 'null', '--', ...args]);
       expect(await starter.outputs(1)).toEqual(['PATH=/bin\nEMPTY=\nTWO=a=b\n']);
     });
 
@@ -134,11 +134,11 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       starter.send(['start', '1', 'null', 'out', 'out', 'in', '--', ...user, ...sleeper]);
       // Only root looks into a supervisor; the command of a run without one is there for everybody.
       starter.send(['start', '2', ...quiet, ...(isRoot ? [] : ['mode=exec']), ...sleeper]);
-      const [, , pid = ''] = await starter.said('started 2');
+      const [, , pid = ''] = await starter.replies('started 2');
       await waitFor(() => living(`sleep\0${mark}`).length === 2);
       const links = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
       expect(links.filter((link) => link.startsWith('socket:'))).toEqual([]);
-      const [, , , ...numbers] = await starter.said('started 1');
+      const [, , , ...numbers] = await starter.replies('started 1');
       const pipes = numbers.map((number) => readlinkSync(`/proc/${starter.pid}/fd/${number}`));
       expect(pipes).toHaveLength(3);
       expect(links.filter((link) => pipes.includes(link))).toEqual([]);
@@ -146,17 +146,17 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
   });
 
   describe('tells', () => {
-    const ends: readonly (readonly [text: string, words: readonly string[], end: string])[] = [
+    const ends: readonly (readonly [text: string, args: readonly string[], end: string])[] = [
       ['a status', ['mode=exec', ...script('exit 7')], 'exit=7'],
       ['a signal', ['mode=exec', ...script('kill -TERM $$')], 'signal=15'],
       ['the status of a supervised command', script('exit 9'), 'exit=9'],
       ['a refusal', ['nonsense', ...script('exit 9')], 'exit=125'],
       ['no file', ['--', '/nowhere', 'nowhere'], 'exit=127'],
     ];
-    test.each(ends)('%s after it has told the start', async (_, words, end) => {
+    test.each(ends)('%s after it has told the start', async (_, args, end) => {
       const starter = open();
-      starter.send(['start', '8', 'null', 'null', 'null', '--', ...user, ...words]);
-      await starter.said('ended 8');
+      starter.send(['start', '8', 'null', 'null', 'null', '--', ...user, ...args]);
+      await starter.replies('ended 8');
       expect(starter.lines).toEqual([expect.stringMatching(/^started 8 [1-9]\d*$/), `ended 8 ${end}`]);
     });
 
@@ -168,21 +168,21 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       ]);
     });
 
-    const failures: readonly (readonly [given: string, said: string])[] = [
+    const failures: readonly (readonly [given: string, replies: string])[] = [
       ['read:4095', 'read ENOENT'],
       ['write:4095', 'write ENOENT'],
     ];
-    test.each(failures)('that %s cannot be opened, and leaves nothing', async (given, said) => {
+    test.each(failures)('that %s cannot be opened, and leaves nothing', async (given, replies) => {
       const starter = open();
       await waitFor(() => starter.open().length === 5);
       starter.send(
         ['start', '1', 'in', 'out', 'bytes:1', given, 'out', '--', ...user, ...sleeper],
         Buffer.from('x'),
       );
-      expect((await starter.said('failed 1')).join(' ')).toBe(`failed 1 ${said}`);
+      expect((await starter.replies('failed 1')).join(' ')).toBe(`failed 1 ${replies}`);
       expect(starter.open()).toHaveLength(5);
       starter.send(['start', '1', ...quiet, ...script('exit 0')]);
-      expect(await starter.said('ended 1')).toContain('exit=0');
+      expect(await starter.replies('ended 1')).toContain('exit=0');
     });
 
     test('nothing of orphans that come to it, and leaves no zombies', async () => {
@@ -198,7 +198,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
         'mode=exec',
         ...script('(true &); (true &); sleep 0.1'),
       ]);
-      await starter.said('ended 1');
+      await starter.replies('ended 1');
       const children = () => readFileSync(`/proc/${starter.pid}/task/${starter.pid}/children`, 'latin1');
       await waitFor(() => children() === '');
       expect(starter.lines).toHaveLength(2);
@@ -207,7 +207,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
     test('the output of a run that ended before its pipes were taken', async () => {
       const starter = open();
       starter.send(['start', '1', 'null', 'out', 'null', '--', ...user, 'mode=exec', ...script('echo late')]);
-      await starter.said('ended 1');
+      await starter.replies('ended 1');
       expect(await starter.outputs(1)).toEqual(['late\n']);
       await waitFor(() => starter.open().length === 5);
     });
@@ -232,13 +232,13 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
     }
     expect(await starter.outputs(1)).toEqual(['ab']);
     starter.socket.write(all);
-    expect(await starter.said('ended 2')).toContain('exit=2');
+    expect(await starter.replies('ended 2')).toContain('exit=2');
     await waitFor(() => starter.lines.filter((line) => line.startsWith('ended 1 ')).length === 2);
   });
 
   test('takes a request of 8 MiB and gives the memory of it back', async () => {
     const starter = open();
-    const words = [
+    const args = [
       'start',
       '1',
       'null',
@@ -250,7 +250,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       'keep=3',
       ...script('wc -c <&3'),
     ];
-    starter.send(words, Buffer.alloc(8_000_000, 'x'));
+    starter.send(args, Buffer.alloc(8_000_000, 'x'));
     expect(await starter.outputs(1)).toEqual(['8000000\n']);
     const rssKb = Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${starter.pid}/status`, 'latin1'))?.[1]);
     expect(rssKb).toBeGreaterThan(0);
@@ -261,12 +261,12 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
     const starter = open();
     for (let id = 1; id <= 257; id += 1)
       starter.send(['start', String(id), 'null', 'null', 'null', '--', ...user, 'mode=exec', ...sleeper]);
-    expect(await starter.said('failed 257')).toEqual(['failed', '257', 'runs', 'EUSERS']);
+    expect(await starter.replies('failed 257')).toEqual(['failed', '257', 'runs', 'EUSERS']);
     for (let id = 1; id <= 256; id += 1) starter.send(['kill', String(id)]);
     await waitFor(() => starter.lines.filter((line) => line.startsWith('ended ')).length === 256);
     expect(starter.lines.filter((line) => line.endsWith(' signal=9'))).toHaveLength(256);
     starter.send(['start', '257', ...quiet, ...script('exit 3')]);
-    expect(await starter.said('ended 257')).toContain('exit=3');
+    expect(await starter.replies('ended 257')).toContain('exit=3');
     expect(living(mark)).toEqual([]);
   });
 
@@ -277,7 +277,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       starter.send(['start', '1', 'null', 'null', 'null', '--', ...user, 'mode=exec', ...script(text)]);
       await waitFor(() => living(`sleep\0${mark}`).length === 2);
       starter.send(['kill', '1']);
-      expect(await starter.said('ended 1')).toContain('signal=9');
+      expect(await starter.replies('ended 1')).toContain('signal=9');
       await gone(mark);
     });
 
@@ -285,7 +285,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       const starter = open();
       const text = `sleep ${mark} & exit 4`;
       starter.send(['start', '1', 'null', 'null', 'null', '--', ...user, 'mode=exec', ...script(text)]);
-      expect(await starter.said('ended 1')).toContain('exit=4');
+      expect(await starter.replies('ended 1')).toContain('exit=4');
       await gone(mark);
     });
 
@@ -306,7 +306,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       ]);
       await waitFor(() => living(`sleep\0${mark}`).length === 4);
       starter.send(['kill', '1']);
-      expect(await starter.said('ended 1')).toContain('signal=9');
+      expect(await starter.replies('ended 1')).toContain('signal=9');
       await waitFor(() => living(`sleep\0${mark}\0`).length === 0);
       expect(living(`sleep\0${mark}5\0`)).toHaveLength(2);
     });

@@ -12,7 +12,7 @@ export function frame(strings: readonly string[], bytes: Buffer = NONE): Buffer 
   return rawFrame(text.length, Buffer.concat([text, bytes]));
 }
 
-/** A request whose length of strings is whatever it is said to be. */
+/** A request with any claimed length of strings. */
 export function rawFrame(text: number, rest: Buffer, length: number = rest.length + 4): Buffer {
   const head = Buffer.alloc(8);
   head.writeUInt32LE(length, 0);
@@ -26,7 +26,7 @@ export type StarterEnd = {
   readonly stderr: string;
 };
 
-/** One starter and what it has said so far. */
+/** One starter and its replies so far. */
 export class Starter {
   readonly child: ChildProcess;
   readonly socket: Socket;
@@ -68,13 +68,13 @@ export class Starter {
     this.socket.write(frame(strings, bytes));
   }
 
-  /** The words of the first line that begins so; fails when the starter ends before it says that. */
-  async said(beginning: string): Promise<readonly string[]> {
+  /** The fields of the first line that begins so; fails if the starter ends before it writes that. */
+  async replies(beginning: string): Promise<readonly string[]> {
     for (;;) {
       const line = this.lines.find((each) => `${each} `.startsWith(`${beginning} `));
       if (line !== undefined) return line.split(' ');
       if (this.child.exitCode !== null)
-        throw new Error(`it ended before it said ${beginning}: ${this.lines}`);
+        throw new Error(`it ended before it wrote ${beginning}: ${this.lines}`);
       await new Promise<void>((wake) => {
         this.#waiting.push(wake);
       });
@@ -88,10 +88,10 @@ export class Starter {
 
   /** Reads the gateway's ends of a run to their end, after it has taken them. */
   async outputs(id: number): Promise<readonly string[]> {
-    const [, , , ...numbers] = await this.said(`started ${id}`);
+    const [, , , ...numbers] = await this.replies(`started ${id}`);
     const ends = numbers.map((number) => openSync(`/proc/${this.pid}/fd/${number}`, 'r'));
     this.send(['took', String(id)]);
-    await this.said(`ended ${id}`);
+    await this.replies(`ended ${id}`);
     const texts = ends.map((end) => readFileSync(end, 'latin1'));
     for (const end of ends) closeSync(end);
     return texts;

@@ -31,7 +31,7 @@ afterAll(() => removeFolder(folder));
 const daemon = `(setsid sh -c 'trap "" HUP TERM INT; setsid sleep ${mark} & setsid sleep ${mark} &' >/dev/null 2>&1 </dev/null &)`;
 const daemons = `${daemon}; ${daemon}; while [ "$(ps -eo args | grep -c '^sleep ${mark}')" -lt 4 ]; do :; done; echo ready`;
 
-const places: readonly (readonly [place: string, words: readonly string[]])[] = [
+const places: readonly (readonly [place: string, args: readonly string[]])[] = [
   ['without namespaces', []],
   ...(hasNamespaces ? [['in namespaces', ['ns=1']] as const] : []),
 ];
@@ -43,17 +43,17 @@ test('daemons outlive a command that runs without the launcher', async () => {
 });
 
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  describe.each(places)('%s', (_, words) => {
+  describe.each(places)('%s', (_, args) => {
     const begin = async (more: readonly string[], script: string) => {
       const pipe = more.includes('control=4') ? (['pipe'] as const) : [];
       const argv = ['/bin/sh', '-c', script];
-      const started = start(built[kind], [...user, ...words, ...more], argv, pipe);
+      const started = start(built[kind], [...user, ...args, ...more], argv, pipe);
       await heard(started, 'ready');
       return started;
     };
 
     test('ends the daemons of a command that has ended', async () => {
-      const end = await runScript(built[kind], [...user, ...words], `${daemons}; exit 5`);
+      const end = await runScript(built[kind], [...user, ...args], `${daemons}; exit 5`);
       expect(living(mark)).toEqual([]);
       expect([end.code, end.status.get('left')]).toEqual([5, '4']);
     });
@@ -81,7 +81,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
 
     test('ends everything when the process that started it is killed', async () => {
       // The one between the launcher and the test: whatever kills it does not kill the launcher.
-      const launch = ['"$0"', ...user, ...words, '--', '/bin/sh', 'sh', '-c', '"$1"'].join(' ');
+      const launch = ['"$0"', ...user, ...args, '--', '/bin/sh', 'sh', '-c', '"$1"'].join(' ');
       const script = `${launch} & echo $!; wait`;
       const between = spawn('/bin/sh', ['-c', script, built[kind], `${daemons}; sleep ${mark}`], {
         stdio: ['ignore', 'pipe', 'ignore'],
@@ -98,7 +98,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     test('reaps what the command leaves to it, however many', async () => {
       const many = 'i=0; while [ $i -lt 300 ]; do (true &); i=$((i+1)); done';
       const count = 'ps -eo stat,args | grep -c "^Z.*true" || true';
-      const end = await runScript(built[kind], [...user, ...words], `${many}; sleep 0.2; ${count}`);
+      const end = await runScript(built[kind], [...user, ...args], `${many}; sleep 0.2; ${count}`);
       expect(end.stdout.toString()).toBe('0\n');
     });
 
@@ -106,7 +106,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
       const chain = `use POSIX; for (;;) { my $p = fork; next unless defined $p; POSIX::_exit(0) if $p; POSIX::setsid() }`;
       const started = start(
         built[kind],
-        [...user, ...words, 'wallms=500'],
+        [...user, ...args, 'wallms=500'],
         ['/usr/bin/perl', '-e', chain, mark],
       );
       expect((await started.end).code).toBe(0);
@@ -116,7 +116,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     test('ends a chain that forks and stays, deeper than one look goes', async () => {
       const chain = '$| = 1; for (1 .. 300) { sleep 86400 if fork } print "ready"; sleep 86400';
       const argv = ['/usr/bin/perl', '-e', chain, mark];
-      const started = start(built[kind], [...user, ...words, 'control=4'], argv, ['pipe']);
+      const started = start(built[kind], [...user, ...args, 'control=4'], argv, ['pipe']);
       await heard(started, 'ready');
       started.child.stdio[4]?.destroy();
       const end = await started.end;

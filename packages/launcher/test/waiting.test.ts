@@ -47,11 +47,11 @@ beforeAll(() => {
 afterEach(() => void endAll(mark));
 afterAll(() => removeFolder(folder));
 
-/** The words as they come on a descriptor: how many, then each with a NUL after it. */
-function packed(words: readonly string[], count = words.length): Buffer {
+/** The arguments as sent on a descriptor: their number, then each with a NUL after it. */
+function packed(args: readonly string[], count = args.length): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32LE(count);
-  return Buffer.concat([head, Buffer.from(words.map((each) => `${each}\0`).join(''))]);
+  return Buffer.concat([head, Buffer.from(args.map((each) => `${each}\0`).join(''))]);
 }
 
 type Waiting = {
@@ -60,9 +60,9 @@ type Waiting = {
   readonly end: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
 };
 
-/** Starts a launcher that waits for its words on descriptor 4; its status is 3. */
-function wait(launcher: string, words: readonly string[] = ['words=4']): Waiting {
-  const child = spawn(launcher, words, {
+/** Starts a launcher that waits for its arguments on descriptor 4; its status is 3. */
+function wait(launcher: string, args: readonly string[] = ['words=4']): Waiting {
+  const child = spawn(launcher, args, {
     env: { ...sanitizerEnv, INHERITED: 'yes' },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     ...(isRoot ? { uid, gid: uid } : {}),
@@ -89,14 +89,14 @@ async function waitFor(isSo: () => boolean): Promise<void> {
 const echo = ['--', '/bin/echo', 'echo', 'started'];
 
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  describe('that waits for its words', () => {
+  describe('that waits for its arguments', () => {
     test('runs as they say, with the variables that they set alone', async () => {
       const waiting = wait(built[kind]);
       waiting.give(packed(['status=3', 'set=ONLY=this', '--', '/usr/bin/env', 'env']));
       expect(await waiting.end).toEqual({ code: 0, stdout: 'ONLY=this\n', stderr: '' });
     });
 
-    test('is closed to others of its user while it waits, and shows no words later', async () => {
+    test('is closed to others of its user while it waits, and shows no arguments later', async () => {
       const waiting = wait(built[kind]);
       // The files of a process that can be looked into are its own user's.
       await waitFor(() => statSync(`/proc/${waiting.pid}/environ`).uid === 0);
@@ -121,7 +121,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
       ['one more than they say', packed(echo, 3)],
       ['a byte after them', Buffer.concat([packed(echo), Buffer.of(0)])],
       ['none', packed([])],
-      ['words of another waiting', packed(['words=4', ...echo])],
+      ['arguments of another waiting launcher', packed(['words=4', ...echo])],
       ['a starter', packed(['mode=serve', 'requests=3'])],
       ['the descriptor that they came on', packed(['keep=4', ...echo])],
       ['more than 8 MiB', Buffer.concat([packed(echo), Buffer.alloc(8_400_000, 'x')])],
@@ -134,23 +134,23 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
       expect(end.stderr).toMatch(/^Cannot start the command: .*\n$/);
     });
 
-    test.each([['words='], ['words=2'], ['words=77'], ['words=x']])('refuses %s', async (word) => {
-      const end = await wait(built[kind], [word]).end;
+    test.each([['words='], ['words=2'], ['words=77'], ['words=x']])('refuses %s', async (arg) => {
+      const end = await wait(built[kind], [arg]).end;
       expect(end.code).toBe(125);
-      expect(end.stderr).toMatch(/is no descriptor that is open, expected/);
+      expect(end.stderr).toMatch(/is not an open descriptor, expected/);
     });
   });
 
-  const variables: readonly (readonly [words: readonly string[], why: RegExp])[] = [
-    [['set=', ...echo], /is no variable/],
-    [['set=A', ...echo], /is no variable/],
-    [['set==b', ...echo], /is no variable/],
-    [['set=A=1', 'set=A=2', ...echo], /given twice/],
+  const variables: readonly (readonly [args: readonly string[], why: RegExp])[] = [
+    [['set=', ...echo], /is not a variable/],
+    [['set=A', ...echo], /is not a variable/],
+    [['set==b', ...echo], /is not a variable/],
+    [['set=A=1', 'set=A=2', ...echo], /twice/],
     [[...Array.from({ length: 4097 }, (_, at) => `set=A${at}=`), ...echo], /too many/],
     [['map=3', ...echo], /both or none/],
   ];
-  test.each(variables)('refuses %j', async (words, why) => {
-    const waiting = wait(built[kind], words);
+  test.each(variables)('refuses %j', async (args, why) => {
+    const waiting = wait(built[kind], args);
     const end = await waiting.end;
     expect(end.code).toBe(125);
     expect(end.stderr).toMatch(why);
@@ -171,11 +171,11 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     expect(status.has('pid')).toBe(false);
   });
 
-  describe('with a place that is made first', () => {
-    const place = ['mode=run', 'status=3', 'words=4', ...(hasNamespaces ? ['ns=1'] : [])];
+  describe('with a sandbox that is created first', () => {
+    const sandbox = ['mode=run', 'status=3', 'words=4', ...(hasNamespaces ? ['ns=1'] : [])];
 
     test('runs what it is told there, later', async () => {
-      const waiting = wait(built[kind], place);
+      const waiting = wait(built[kind], sandbox);
       await new Promise((wake) => setTimeout(wake, 100));
       waiting.give(
         packed([
@@ -198,36 +198,36 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     });
 
     test.each([
-      [['uid=7', 'gid=7', ...echo], /comes after the sandbox was made/],
+      [['uid=7', 'gid=7', ...echo], /comes after the sandbox was created/],
       [['ns=1', ...echo], /comes after/],
       [['control=3', ...echo], /comes after/],
       [['seccomp=3', ...echo], /comes after/],
       [['keep=3', ...echo], /comes after/],
       [['words=3', ...echo], /comes after/],
-      [['--', 'echo', 'echo'], /no absolute path/],
+      [['--', 'echo', 'echo'], /not an absolute path/],
       [['cwd=/'], /too little after it/],
-    ])('takes no word for the place any more: %j', async (words, why) => {
-      const waiting = wait(built[kind], place);
-      waiting.give(packed(words));
+    ])('accepts no argument of the sandbox any more: %j', async (args, why) => {
+      const waiting = wait(built[kind], sandbox);
+      waiting.give(packed(args));
       const { code, stdout, stderr } = await waiting.end;
       expect([code, stdout]).toEqual([125, '']);
       expect(stderr).toMatch(why);
     });
 
     test('goes without a word when nobody tells it anything, and takes no command of its own', async () => {
-      const waiting = wait(built[kind], place);
+      const waiting = wait(built[kind], sandbox);
       waiting.give(Buffer.alloc(0));
       expect(await waiting.end).toEqual({ code: 125, stdout: '', stderr: '' });
-      const both = await wait(built[kind], [...place, ...echo]).end;
+      const both = await wait(built[kind], [...sandbox, ...echo]).end;
       expect([both.code, both.stdout]).toEqual([125, '']);
-      expect(both.stderr).toMatch(/although more words are to come/);
+      expect(both.stderr).toMatch(/although more arguments follow/);
     });
   });
 
   describe('with a map of the starter', () => {
     const owner = 60_172;
     const text = 'stat -c %u .; echo new > new; readlink /proc/$$/ns/user';
-    const words = (map: string) => ['null', 'out', 'out', map, '--', ...user];
+    const args = (map: string) => ['null', 'out', 'out', map, '--', ...user];
 
     test('shows the workspace as the run of its own', async () => {
       const path = join(folder, `${kind}-workspace`);
@@ -238,7 +238,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
       const given = ['null', 'out', 'out', `map:${owner}:${owner}:${uid}:${uid}`, `read:${directory}`];
       const kept = [`uid=${uid}`, `gid=${uid}`, 'map=3', 'workspace=4', `owner=${owner}:${owner}`, 'chdir=1'];
       starter.send(['start', '1', ...given, '--', ...kept, '--', '/bin/sh', 'sh', '-c', text]);
-      const told = isRoot ? await starter.outputs(1) : await starter.said('failed 1');
+      const told = isRoot ? await starter.outputs(1) : await starter.replies('failed 1');
       closeSync(directory);
       starter.socket.end();
       expect((await starter.end).code).toBe(0);
@@ -253,11 +253,14 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
       const ids = (at: number) => (isRoot ? `map:${at}:${at}:${uid}:${uid}` : 'map:0:0:0:0');
       const space = async (id: number, map: string) => {
         const sleeper = ['mode=exec', 'keep=3', '--', '/bin/sleep', 'sleep', mark];
-        starter.send(['start', String(id), ...words(map), ...sleeper]);
-        const said = await Promise.race([starter.said(`started ${id}`), starter.said(`failed ${id}`)]);
-        if (said[0] === 'failed') return said.join(' ');
-        await waitFor(() => readFileSync(`/proc/${said[2]}/cmdline`, 'latin1').includes(mark));
-        return readlinkSync(`/proc/${said[2]}/fd/3`);
+        starter.send(['start', String(id), ...args(map), ...sleeper]);
+        const replies = await Promise.race([
+          starter.replies(`started ${id}`),
+          starter.replies(`failed ${id}`),
+        ]);
+        if (replies[0] === 'failed') return replies.join(' ');
+        await waitFor(() => readFileSync(`/proc/${replies[2]}/cmdline`, 'latin1').includes(mark));
+        return readlinkSync(`/proc/${replies[2]}/fd/3`);
       };
       const first = await space(1, ids(1));
       expect(first).toMatch(isRoot ? /^user:/ : /^failed 1 map /);
@@ -273,16 +276,16 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
   });
 });
 
-test('the sanitized launcher answers any words on a descriptor with a refusal or a run', async () => {
-  const word = fc.oneof(
+test('the sanitized launcher answers any arguments on a descriptor with a refusal or a run', async () => {
+  const arg = fc.oneof(
     fc.constantFrom('--', '/bin/true', 'true', 'mode=exec', 'set=A=b', 'keep=3', 'status=3', 'words=4'),
     fc.string().map((each) => each.replaceAll('\0', '')),
   );
   const sent = fc.oneof(
     fc
-      .tuple(fc.array(word, { maxLength: 6 }), fc.option(fc.nat(8), { nil: undefined }))
+      .tuple(fc.array(arg, { maxLength: 6 }), fc.option(fc.nat(8), { nil: undefined }))
       .map((each) => packed(...each)),
-    fc.array(word, { maxLength: 4 }).map((each) => packed([...each, '--', '/bin/true', 'true'])),
+    fc.array(arg, { maxLength: 4 }).map((each) => packed([...each, '--', '/bin/true', 'true'])),
     fc.uint8Array({ maxLength: 64 }).map((each) => Buffer.from(each)),
   );
   await fc.assert(

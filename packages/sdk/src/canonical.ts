@@ -78,9 +78,10 @@ function sortKeys(keys: string[]): string[] {
   if (keys.length > INSERTION_SORT_KEYS) return keys.sort();
   for (let index = 1; index < keys.length; index += 1) {
     const key = keys[index] as string;
-    let place = index - 1;
-    for (; place >= 0 && (keys[place] as string) > key; place -= 1) keys[place + 1] = keys[place] as string;
-    keys[place + 1] = key;
+    let position = index - 1;
+    for (; position >= 0 && (keys[position] as string) > key; position -= 1)
+      keys[position + 1] = keys[position] as string;
+    keys[position + 1] = key;
   }
   return keys;
 }

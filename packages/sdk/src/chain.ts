@@ -28,12 +28,12 @@ export function judgeLink(before: Link, here: Link, nextPrev: string | null): Fi
     return blameHere(`the record has number ${here.seq}, expected ${seq}`);
   }
   if (here.hash === before.hash) return blameHere(`record ${before.seq} is repeated`);
-  if (here.seq > seq) return blameHere(`record ${seq} is missing: record ${here.seq} stands in its place`);
+  if (here.seq > seq) return blameHere(`record ${seq} is missing: record ${here.seq} follows instead`);
   if (goesOn && here.seq === before.seq && here.prev === before.prev) {
     return blameBefore(`the record was inserted: the journal goes on from the other record ${here.seq}`);
   }
   if (here.seq < seq) return blameHere(`record ${here.seq} stands where record ${seq} is expected`);
-  // The header of a whole journal cannot be wrong: what it says is fixed.
+  // The header of a complete journal cannot be wrong: its contents are fixed.
   if (goesOn && seq > 1) {
     return blameBefore(
       `its hash is "${before.hash}", but record ${here.seq} follows "${here.prev}": it was changed`,

@@ -3,7 +3,7 @@ import { type KeyRing, keyInUse } from './key-ring.ts';
 import { openEnvelope, type Verification } from './open-envelope.ts';
 import { type Primitives, webPrimitives } from './primitives.ts';
 import { allOk, type Check, type Found, note } from './report.ts';
-import { constant, hash, instant, objectOf, place, type Shape } from './shape.ts';
+import { constant, hash, instant, objectOf, positiveInteger, type Shape } from './shape.ts';
 
 export const CHECKPOINT_PAYLOAD_TYPE = 'application/vnd.palisade.checkpoint+json';
 
@@ -31,7 +31,7 @@ const CHECKPOINT: Shape = objectOf({
   head: hash,
   origin: hash,
   root: hash,
-  size: place,
+  size: positiveInteger,
   v: constant(1),
 });
 

@@ -4,9 +4,9 @@ import type { Check } from './report.ts';
 export type FirstBad = { readonly line: number; readonly seq: number | null; readonly why: string };
 
 /** The earlier of two bad lines; for the same line, the problem with its position in the journal. */
-export function earlierBad(place: FirstBad | null, content: FirstBad | null): FirstBad | null {
-  if (place === null || content === null) return place ?? content;
-  return content.line < place.line ? content : place;
+export function earlierBad(position: FirstBad | null, content: FirstBad | null): FirstBad | null {
+  if (position === null || content === null) return position ?? content;
+  return content.line < position.line ? content : position;
 }
 
 /** Reports the check that a bad line fails, or that all lines passed, and returns the bad line. */

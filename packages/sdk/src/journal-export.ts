@@ -4,7 +4,16 @@ import { MAX_DOCUMENT_BYTES, readCanonical } from './document.ts';
 import { type Frontier, frontierLength } from './merkle.ts';
 import { ZERO_HASH } from './record.ts';
 import { type Found, found, missed } from './report.ts';
-import { anyObject, constant, describeMismatch, hash, listOf, objectOf, place, type Shape } from './shape.ts';
+import {
+  anyObject,
+  constant,
+  describeMismatch,
+  hash,
+  listOf,
+  objectOf,
+  positiveInteger,
+  type Shape,
+} from './shape.ts';
 
 export const JOURNAL_FORMAT = 'palisade-journal/v1';
 
@@ -19,7 +28,7 @@ export type ExportHeader = {
 };
 
 const HEADER: Shape = objectOf({
-  first: place,
+  first: positiveInteger,
   format: constant(JOURNAL_FORMAT),
   frontier: listOf(hash),
   prev: hash,

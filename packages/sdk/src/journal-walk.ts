@@ -25,7 +25,7 @@ type RecordLine = { readonly line: number; readonly text: string; readonly recor
 
 /**
  * One pass over an export. It keeps the right edge of the tree, the last two links and the final line, whatever the
- * length of the journal. A link is judged when the next one is known, to see which side of a break is false.
+ * length of the journal. A link is checked when the next one is known, to see which side of a break is false.
  */
 export class JournalWalk {
   header: ExportHeader | null = null;
@@ -72,7 +72,7 @@ export class JournalWalk {
     return unreadable === null ? null : (this.judgeLast(null) ?? unreadable);
   }
 
-  /** Judges the last record by the hash that is signed for it, where one is. */
+  /** Checks the last record against the hash that is signed for it, if there is one. */
   judgeLast(head: string | null): FirstBad | null {
     return this.#before === null || this.#last === null ? null : judgeLink(this.#before, this.#last, head);
   }
@@ -86,7 +86,7 @@ export class JournalWalk {
     return this.#trust.primitives;
   }
 
-  /** The receipts of a batch are verified side by side; after a bad one no other can be the first. */
+  /** The receipts of a batch are verified side by side; after a bad one the rest is skipped. */
   async #checkEndings(read: readonly RecordLine[]): Promise<void> {
     if (this.badEnding !== null) return;
     const { keys, primitives } = this.#trust;
@@ -112,7 +112,7 @@ export class JournalWalk {
     return { line: malformed.line, seq: this.#nextSeq(read.length), why: malformed.message };
   }
 
-  /** Puts one line where it belongs; says why it belongs nowhere. */
+  /** Handles one line by its kind; returns why it is invalid. */
   async #readLine(text: string, read: RecordLine[]): Promise<string | null> {
     if (this.checkpoint !== null) return 'the line follows the final checkpoint, expected no more';
     if (this.header === null) {

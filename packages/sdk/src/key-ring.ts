@@ -31,12 +31,12 @@ export async function parseKeyRing(
   return { ok: true, keys: { keys } };
 }
 
-/** The key that made the signature of an envelope, if it is in the ring. */
+/** The key that signed an envelope, if it is in the ring. */
 export function findKey(keys: KeyRing, envelope: Envelope): Found<RingKey> {
   const key = keys.keys.get(envelope.keyId);
   if (key !== undefined) return found(key, `signed by "${envelope.keyId}"`);
   return missed(
-    `field "signatures.0.keyid" is "${envelope.keyId}", expected one of the ${keys.keys.size} keys given`,
+    `field "signatures.0.keyid" is "${envelope.keyId}", expected one of the ${keys.keys.size} keys that are trusted`,
   );
 }
 
@@ -77,7 +77,7 @@ export async function attempt<T>(step: () => Promise<Found<T>>): Promise<Found<T
   }
 }
 
-/** One key may have one document in use and one retired; the retired one counts. Says what clashes, or null. */
+/** One key may have one document in use and one retired; the retired one counts. Returns the conflict, or null. */
 function addKey(keys: Map<string, RingKey>, seen: Map<string, string>, key: RingKey): string | null {
   const state = key.retiredAt === null ? 'in use' : 'retired';
   const slot = `${key.keyId} ${state}`;

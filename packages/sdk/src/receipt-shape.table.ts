@@ -64,7 +64,7 @@ export const STATEMENT: is.Shape = is.objectOf({
       outputBytes: is.count,
       egressBytes: is.count,
     }),
-    journal: is.objectOf({ seq: is.place, prev: is.hash }),
+    journal: is.objectOf({ seq: is.positiveInteger, prev: is.hash }),
     gateway: is.objectOf({ version: is.name }),
   }),
 });

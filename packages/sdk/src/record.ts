@@ -11,7 +11,7 @@ import {
   name,
   nullable,
   objectOf,
-  place,
+  positiveInteger,
   type Shape,
   text,
 } from './shape.ts';
@@ -42,7 +42,7 @@ const RECORD: Shape = objectOf({
   kind: name,
   prev: hash,
   principal: nullableText,
-  seq: place,
+  seq: positiveInteger,
   tenant: nullableText,
   tool: nullableText,
   v: constant(1),

@@ -117,7 +117,7 @@ export const amount: Shape = leaf(
   'a non-negative number',
   (value) => typeof value === 'number' && value >= 0,
 );
-export const place: Shape = leaf(
+export const positiveInteger: Shape = leaf(
   'a safe integer of at least 1',
   (value) => Number.isSafeInteger(value) && Number(value) >= 1,
 );

@@ -23,7 +23,7 @@ import { type Primitives, webPrimitives } from './primitives.ts';
 import { allOk, type Check } from './report.ts';
 import { checkSavedCheckpoint } from './saved-checkpoint.ts';
 
-/** Whether everything is valid, line by line, and the first line that does not. */
+/** The result of each check, and the first line that fails one. */
 export type JournalReport = {
   readonly ok: boolean;
   readonly checks: readonly Check[];
@@ -41,7 +41,7 @@ const HEADER_CHECK = 'The export has a header';
 const RECORDS_CHECK = 'Every record is canonical and follows the one before it';
 const ENDINGS_CHECK = 'Every ending holds its receipt';
 
-/** Verifies an export whose lines are given without their line feeds; `linesOf` makes them from bytes. */
+/** Verifies an export from its lines without line feeds; `linesOf` makes them from bytes. */
 export async function verifyJournal(
   lines: Iterable<string> | AsyncIterable<string>,
   keys: KeyRing,
@@ -77,7 +77,7 @@ function noteLines(checks: Check[], walk: JournalWalk, bad: FirstBad | null): Fi
   if (walk.header === null) return noteFirstBad(checks, HEADER_CHECK, bad);
   noteFirstBad(checks, HEADER_CHECK, null, `starts at record ${walk.header.first}`);
   noteFirstBad(checks, RECORDS_CHECK, bad, `${walk.records} records up to ${walk.last?.seq ?? 0}`);
-  // Of a journal that was not read to its end it cannot be said that every ending is fine.
+  // A journal that was not read to its end may have bad endings after it.
   if (bad === null || walk.badEnding !== null)
     noteFirstBad(checks, ENDINGS_CHECK, walk.badEnding, `${walk.endings} receipts`);
   return earlierBad(bad, walk.badEnding);

@@ -65,7 +65,7 @@ describe('verifyProof()', () => {
     expect(failures(report).join()).toContain(why);
   });
 
-  test('gives a failed report for any bytes', async () => {
+  test('returns a failed report for any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.uint8Array(), fc.json(), fc.string({ unit: 'binary' })), async (raw) => {
         expect(await verifyProof(raw, keys)).toMatchObject({ ok: false, record: null });

@@ -120,7 +120,7 @@ describe('verifyJournal()', () => {
       (lines) => splice(lines, 8, 1),
       9,
       8,
-      'record 8 is missing: record 9 stands in its place',
+      'record 8 is missing: record 9 follows instead',
     ],
     ['a deleted first record', (lines) => splice(lines, 1, 1), 2, 1, 'record 1 is missing'],
     [

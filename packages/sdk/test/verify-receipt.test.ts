@@ -284,7 +284,7 @@ describe('verifyReceipt()', () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  test('gives a failed report for any bytes', async () => {
+  test('returns a failed report for any bytes', async () => {
     const anything = fc.oneof(fc.uint8Array(), fc.json(), fc.string({ unit: 'binary' }));
     await fc.assert(
       fc.asyncProperty(anything, async (raw) => {

@@ -17,10 +17,10 @@ export function entryFuel(slots: number): number {
 /** An operator that is not named below. */
 export const OPERATOR = 1;
 
-/** Structure and what V8 generates no code for. */
+/** Structure, and operators that V8 generates no code for. */
 export const FREE = 'unreachable nop block loop else end drop return';
 
-/** Operators that take as long as many: V8 makes an object for a function that is put into a table. */
+/** Operators that take as long as many plain ones: V8 makes an object for a function that is stored in a table. */
 export const DEAR = { 'table.set': 32 } as const;
 
 /**
@@ -53,7 +53,7 @@ export const MOST_AFTER_CALL = 200;
 /** A function without branches, loops or calls that costs no more than this is paid for by its callers. */
 export const MOST_PREPAID = 64;
 
-/** A function without loops or calls and of no more than this in all is not checked at entry: its callers are. */
+/** A function without loops or calls that costs no more than this in all is not checked at entry: its callers are. */
 export const MOST_LIGHT = 250;
 
 /** Functions of at most this many parameters, locals and results are light or prepaid: frames are not counted. */
@@ -78,11 +78,11 @@ export const VALUES_PER_SLOT = 64;
 /** V8 may inline other functions, the more the longer a function is: this many of its bytes count as one more value. */
 export const BYTES_PER_VALUE = 4;
 
-/** But it stops at some thousand bytes of them: a body counts no more than this for it. */
+/** V8 stops inlining after some thousand bytes: no more bytes of a body than this count. */
 export const MOST_BYTES_WITH_VALUES = 8192;
 
 /** Values that V8 makes for a conversion that it has no instruction for. */
 export const VALUES_OF_TRUNCATION = 4;
 
-/** Values that it makes more where a NaN is made canonical. */
+/** Additional values where a NaN is made canonical. */
 export const VALUES_OF_NAN = 2;

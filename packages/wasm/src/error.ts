@@ -18,7 +18,7 @@ export type WasmErrorCode =
   | 'stack'
   | 'unreachable'
   | 'out-of-bounds'
-  /** A division by zero, or a conversion of what has no integer. */
+  /** A division by zero, or a conversion of a float that no integer represents. */
   | 'arithmetic'
   /** A table element that is empty or of another type was called. */
   | 'indirect-call'

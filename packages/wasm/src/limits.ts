@@ -124,7 +124,7 @@ export function narrowLimits(base: Limits, by: Partial<Limits>): Limits {
     const most = Object.hasOwn(narrowed, key) ? narrowed[key] : undefined;
     if (most === undefined) {
       throw new RangeError(
-        `Cannot narrow limits: "${key}" is no limit, expected one of ${Object.keys(base).join(', ')}`,
+        `Cannot narrow limits: "${key}" is not a limit, expected one of ${Object.keys(base).join(', ')}`,
       );
     }
     if (!Number.isSafeInteger(value) || value < 0 || value > most) {

@@ -1,4 +1,4 @@
-/* The functions of the gateway: as they are imported, and as a tool asks them. */
+/* The host functions: as they are imported, and as a tool calls them. */
 #ifndef PALISADE_HOST_H
 #define PALISADE_HOST_H
 
@@ -33,7 +33,7 @@ PALISADE_IMPORT(channel_publish)
 int32_t palisade_v1_channel_publish(int32_t handle, const uint8_t *message, uint32_t message_length);
 PALISADE_IMPORT(channel_receive) int32_t palisade_v1_channel_receive(int32_t handle, int32_t wait_ms);
 
-/** What a function gives in place of zero or a length. */
+/** What a function returns instead of zero or a length. */
 enum {
   PALISADE_DENIED = -1,
   PALISADE_MISSING = -2,
@@ -53,26 +53,26 @@ static inline int32_t palisade_count(int32_t kind) {
   return palisade_v1_capability_count(kind);
 }
 
-/** The handle of a capability by its place in the grant, or an error. */
+/** The handle of a capability by its position in the grant, or an error. */
 static inline int32_t palisade_handle(int32_t kind, int32_t index) {
   return palisade_v1_capability_handle(kind, index);
 }
 
-/** Bytes that a function answered with, where `error` is zero. */
+/** The bytes that a function returned, if `error` is zero. */
 typedef struct {
   int32_t error;
   palisade_bytes bytes;
 } palisade_answer;
 
-/** Fetches an answer by the length that a function gave. */
+/** Fetches an answer by the length that a function returned. */
 static inline palisade_answer palisade_fetch(int32_t length) {
   if (length < 0) return (palisade_answer){length, palisade_none};
-  uint8_t *const place = palisade_alloc((uint32_t)length);
-  palisade_v1_result_read(place, (uint32_t)length);
-  return (palisade_answer){0, {place, (uint32_t)length}};
+  uint8_t *const buffer = palisade_alloc((uint32_t)length);
+  palisade_v1_result_read(buffer, (uint32_t)length);
+  return (palisade_answer){0, {buffer, (uint32_t)length}};
 }
 
-/** An answer of two parts, where `error` is zero: a head of JSON and the rest. */
+/** An answer of two parts, if `error` is zero: a head of JSON and the rest. */
 typedef struct {
   int32_t error;
   const palisade_json *head;
@@ -99,7 +99,7 @@ typedef struct {
   const palisade_header *headers;
   uint32_t header_count;
   palisade_bytes body;
-  /** A handle; the gateway puts the secret into the header where `{}` is in the format. Zero: none. */
+  /** A handle; the gateway puts the secret into the header in buffer of `{}` in the format. Zero: none. */
   int32_t secret;
   palisade_bytes secret_header;
   palisade_bytes secret_format;
@@ -138,16 +138,16 @@ static inline palisade_parts palisade_send(int32_t handle, const palisade_reques
       palisade_v1_http_request(handle, head.at, head.length, request->body.at, request->body.length));
 }
 
-/** The value of a secret, where its grant lets the guest see it. */
+/** The value of a secret, if its grant lets the guest see it. */
 static inline palisade_answer palisade_read_secret(int32_t handle) {
   return palisade_fetch(palisade_v1_secret_read(handle));
 }
 
-/** Writing: over whatever is there, and only where nothing is. */
+/** Conditions of a write: always, and only if there is no value. */
 static const double palisade_any = -1;
 static const double palisade_absent = 0;
 
-/** A value with its version, which never comes twice, where `error` is zero. */
+/** A value with its version, which is never reused, if `error` is zero. */
 typedef struct {
   int32_t error;
   double version;
@@ -163,17 +163,17 @@ static inline palisade_stored palisade_get_stored(int32_t handle, palisade_bytes
   return stored;
 }
 
-/** Stores a value where the version is this one, `palisade_any` or `palisade_absent`. Gives 0 or an error. */
+/** Stores a value if the version is this one, or for `palisade_any` or `palisade_absent`. Returns 0 or an error. */
 static inline int32_t palisade_put_stored(int32_t handle, palisade_bytes key, palisade_bytes value, double version) {
   return palisade_v1_storage_put(handle, key.at, key.length, value.at, value.length, version);
 }
 
-/** Removes a value where the version is this one, or `palisade_any`. Gives 0 or an error. */
+/** Removes a value if the version is this one, or for `palisade_any`. Returns 0 or an error. */
 static inline int32_t palisade_delete_stored(int32_t handle, palisade_bytes key, double version) {
   return palisade_v1_storage_delete(handle, key.at, key.length, version);
 }
 
-/** A list of at most so many keys at and beneath a prefix that come after a key; NULL and an error where there is none. */
+/** A list of at most so many keys at and below a prefix that come after a key; NULL and an error on failure. */
 static inline const palisade_json *palisade_list_stored(int32_t handle, palisade_bytes prefix, palisade_bytes after,
                                                         int32_t limit, int32_t *error) {
   const palisade_answer answer = palisade_fetch(
@@ -182,12 +182,12 @@ static inline const palisade_json *palisade_list_stored(int32_t handle, palisade
   return answer.error ? NULL : palisade_parse(answer.bytes);
 }
 
-/** Puts a message on a channel. Gives 0 or an error. */
+/** Sends a message to a channel. Returns 0 or an error. */
 static inline int32_t palisade_publish(int32_t handle, palisade_bytes message) {
   return palisade_v1_channel_publish(handle, message.at, message.length);
 }
 
-/** The next message, waited for at most so long; the head has `sender` (`principal`, `skill`) and `missed`. */
+/** Waits for the next message, at most so long; the head has `sender` (`principal`, `skill`) and `missed`. */
 static inline palisade_parts palisade_receive(int32_t handle, int32_t wait_ms) {
   return palisade_fetch_parts(palisade_v1_channel_receive(handle, wait_ms));
 }
@@ -199,17 +199,17 @@ static inline void palisade_log(int32_t level, palisade_bytes text) {
   palisade_v1_log(level, text.at, text.length);
 }
 
-/** When the call began, in milliseconds since 1970. It stands still while the call runs. */
+/** When the call began, in milliseconds since 1970. It does not advance during the call. */
 static inline double palisade_now_ms(void) {
   return palisade_v1_clock_ms();
 }
 
-/** Fills a place with random bytes. */
-static inline void palisade_random(void *place, uint32_t length) {
-  palisade_v1_random(place, length);
+/** Fills a buffer with random bytes. */
+static inline void palisade_random(void *buffer, uint32_t length) {
+  palisade_v1_random(buffer, length);
 }
 
-/** A value of the tool's configuration; the error is PALISADE_MISSING where there is no such key. */
+/** A value of the tool's configuration; the error is PALISADE_MISSING if there is no such key. */
 static inline palisade_answer palisade_config(palisade_bytes key) {
   return palisade_fetch(palisade_v1_config_get(key.at, key.length));
 }

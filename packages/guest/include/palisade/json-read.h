@@ -1,6 +1,6 @@
 /*
- * A strict reader of JSON in UTF-8: no key twice, no half pairs, no bytes that are no UTF-8, no number that is no float,
- * nothing behind the value, and nested no deeper than the gateway allows. Texts without escapes lie where they were read.
+ * A strict reader of JSON in UTF-8: no duplicate keys, no lone surrogates, no invalid UTF-8, no number beyond a float,
+ * nothing after the value, and nested no deeper than the gateway allows. Texts without escapes are not copied.
  */
 #ifndef PALISADE_JSON_READ_H
 #define PALISADE_JSON_READ_H
@@ -22,7 +22,7 @@ typedef enum {
 
 typedef struct palisade_json {
   palisade_kind kind;
-  /** The key, where it is a member of an object. */
+  /** The key, if it is a member of an object. */
   palisade_bytes key;
   palisade_bytes text;
   double number;
@@ -32,7 +32,7 @@ typedef struct palisade_json {
   uint32_t size;
 } palisade_json;
 
-/** A member of an object; NULL where it is no object, or has no such member. */
+/** A member of an object; NULL if it is not an object or has no such member. */
 static inline const palisade_json *palisade_get(const palisade_json *value, palisade_bytes key) {
   if (!value || value->kind != PALISADE_OBJECT) return NULL;
   const palisade_json *member = value->first;
@@ -82,7 +82,7 @@ static inline void palisade_skip_space(palisade_cursor *cursor) {
     cursor->at++;
 }
 
-/** The number of four hexadecimal digits; -1 where there are not as many. */
+/** The number of four hexadecimal digits; -1 if there are fewer. */
 static inline int32_t palisade_take_hex(palisade_cursor *cursor) {
   int32_t unit = 0;
   for (int left = 4; left > 0; left--) {
@@ -97,7 +97,7 @@ static inline int32_t palisade_take_hex(palisade_cursor *cursor) {
   return unit;
 }
 
-/** The character of what follows a backslash; -1 where it is none. */
+/** The character of an escape after its backslash; -1 if it is invalid. */
 static inline int32_t palisade_take_escape(palisade_cursor *cursor) {
   const int32_t letter = palisade_peek(cursor);
   if (letter < 0) return -1;
@@ -121,7 +121,7 @@ static inline int32_t palisade_take_escape(palisade_cursor *cursor) {
   return low < 0xdc00 || low > 0xdfff ? -1 : 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/** Takes a character of several bytes. */
+/** Reads a character of several bytes. */
 static inline bool palisade_take_wide(palisade_cursor *cursor) {
   const uint8_t first = *cursor->at;
   const int32_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
@@ -136,19 +136,19 @@ static inline bool palisade_take_wide(palisade_cursor *cursor) {
   return true;
 }
 
-/** Writes a character in UTF-8; gives the place behind it. */
-static inline uint8_t *palisade_put_character(uint8_t *place, uint32_t character) {
+/** Writes a character in UTF-8; returns the position after it. */
+static inline uint8_t *palisade_put_character(uint8_t *buffer, uint32_t character) {
   if (character < 0x80) {
-    *place = (uint8_t)character;
-    return place + 1;
+    *buffer = (uint8_t)character;
+    return buffer + 1;
   }
   const int32_t more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
-  for (int32_t next = more; next > 0; next--, character >>= 6) place[next] = 0x80 | (character & 0x3f);
-  *place = (uint8_t)((more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0) | character);
-  return place + more + 1;
+  for (int32_t next = more; next > 0; next--, character >>= 6) buffer[next] = 0x80 | (character & 0x3f);
+  *buffer = (uint8_t)((more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0) | character);
+  return buffer + more + 1;
 }
 
-/** The text between quotes that was found to be well-formed. */
+/** The text between quotes that was checked before. */
 static inline palisade_bytes palisade_unescaped(palisade_cursor inside) {
   uint8_t *const room = palisade_alloc((uint32_t)(inside.end - inside.at));
   uint8_t *end = room;
@@ -159,13 +159,13 @@ static inline palisade_bytes palisade_unescaped(palisade_cursor inside) {
   return (palisade_bytes){room, (uint32_t)(end - room)};
 }
 
-/** Takes a text in quotes; false where there is none, or where it is not whole characters in UTF-8. */
+/** Reads a text in quotes; false if there is none, or if it is not valid UTF-8. */
 static inline bool palisade_read_text(palisade_cursor *cursor, palisade_bytes *text) {
   if (!palisade_take(cursor, '"')) return false;
   const uint8_t *const from = cursor->at;
   bool has_escape = false;
   for (int32_t byte; (byte = palisade_peek(cursor)) != '"';) {
-    // The end is below it, too.
+    // True at the end (-1), too.
     if (byte < 0x20) return false;
     if (byte == '\\') {
       has_escape = true;
@@ -179,7 +179,7 @@ static inline bool palisade_read_text(palisade_cursor *cursor, palisade_bytes *t
   return true;
 }
 
-/** Takes a number; false where there is none, or where no float is as large. */
+/** Reads a number; false if there is none, or if it is larger than any float. */
 PALISADE_APART bool palisade_read_number(palisade_cursor *cursor, double *number) {
   const bool is_negative = palisade_take(cursor, '-');
   const uint8_t *const from = cursor->at;
@@ -194,7 +194,7 @@ PALISADE_APART bool palisade_read_number(palisade_cursor *cursor, double *number
     if (!is_small) palisade_take(cursor, '+');
     if (!palisade_is_digit(palisade_peek(cursor))) return false;
     for (; palisade_is_digit(palisade_peek(cursor)); cursor->at++)
-      // Beyond everything that digits could make up for it stands still.
+      // Saturates beyond what the digits could compensate for.
       if (power < 100000000) power = power * 10 + (*cursor->at - '0');
     if (is_small) power = -power;
   }
@@ -219,14 +219,14 @@ PALISADE_APART bool palisade_read_number(palisade_cursor *cursor, double *number
 
 static inline bool palisade_read_value(palisade_cursor *cursor, palisade_json *into, int32_t depth);
 
-/** Takes items or members up to the end of a list or an object. */
+/** Reads items or members up to the end of a list or an object. */
 static inline bool palisade_read_inside(palisade_cursor *cursor, palisade_json *into, int32_t depth) {
   const bool has_keys = into->kind == PALISADE_OBJECT;
   const int32_t close = has_keys ? '}' : ']';
   palisade_skip_space(cursor);
   if (palisade_take(cursor, close)) return true;
   palisade_json **last = &into->first;
-  // Canonical keys are in order: one beyond all others is no second one, without a look at each.
+  // Canonical keys are sorted: a key above all others cannot be a duplicate, so the others are not compared.
   palisade_bytes highest = palisade_none;
   do {
     palisade_json *const item = palisade_alloc(sizeof *item);
@@ -261,7 +261,7 @@ static inline bool palisade_read_bare(palisade_cursor *cursor, palisade_json *in
   }
 }
 
-/** Takes a value and the space around it. */
+/** Reads a value and the space around it. */
 static inline bool palisade_read_value(palisade_cursor *cursor, palisade_json *into, int32_t depth) {
   palisade_skip_space(cursor);
   const bool is_read = palisade_read_bare(cursor, into, depth);
@@ -269,7 +269,7 @@ static inline bool palisade_read_value(palisade_cursor *cursor, palisade_json *i
   return is_read;
 }
 
-/** The value that bytes are; NULL where they are no JSON. It holds on to the bytes. */
+/** Parses bytes; NULL if they are not JSON. The value refers to the bytes. */
 static inline const palisade_json *palisade_parse(palisade_bytes bytes) {
   palisade_json *const value = palisade_alloc(sizeof *value);
   *value = (palisade_json){0};

@@ -1,4 +1,4 @@
-/* A writer of JSON, piece by piece; commas come by themselves. */
+/* A writer of JSON, piece by piece; it adds commas itself. */
 #ifndef PALISADE_JSON_WRITE_H
 #define PALISADE_JSON_WRITE_H
 
@@ -10,7 +10,7 @@ typedef struct {
   uint8_t *room;
   uint32_t size;
   uint32_t length;
-  /** The next value or key has one before it. */
+  /** Whether the next value or key needs a comma before it. */
   bool has_before;
 } palisade_writer;
 
@@ -23,7 +23,7 @@ static inline palisade_bytes palisade_written(const palisade_writer *writer) {
   return (palisade_bytes){writer->room, writer->length};
 }
 
-/** Puts bytes as they are. */
+/** Appends bytes as they are. */
 static inline void palisade_put_bytes(palisade_writer *writer, palisade_bytes bytes) {
   if (bytes.length > writer->size - writer->length) {
     uint32_t size = writer->size;
@@ -94,7 +94,7 @@ static inline void palisade_put_key(palisade_writer *writer, palisade_bytes key)
   writer->has_before = false;
 }
 
-/** A word that is JSON already: `true`, `null`, or what another writer has written. */
+/** Text that is already JSON: `true`, `null`, or the output of another writer. */
 static inline void palisade_put_raw(palisade_writer *writer, palisade_bytes json) {
   palisade_put_comma(writer);
   palisade_put_bytes(writer, json);
@@ -106,21 +106,21 @@ static inline void palisade_put_bool(palisade_writer *writer, bool value) {
 
 /** The digits of a whole number. */
 static inline palisade_bytes palisade_digits(int64_t value) {
-  uint8_t *const place = palisade_alloc(20);
+  uint8_t *const buffer = palisade_alloc(20);
   uint32_t at = 20;
   uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-  do place[--at] = '0' + (uint8_t)(rest % 10);
+  do buffer[--at] = '0' + (uint8_t)(rest % 10);
   while ((rest /= 10) > 0);
-  if (value < 0) place[--at] = '-';
-  return (palisade_bytes){place + at, 20 - at};
+  if (value < 0) buffer[--at] = '-';
+  return (palisade_bytes){buffer + at, 20 - at};
 }
 
-/** A whole number; the gateway takes up to 2^53-1, either way. */
+/** A whole number; the gateway accepts up to 2^53-1, positive or negative. */
 static inline void palisade_put_int(palisade_writer *writer, int64_t value) {
   palisade_put_raw(writer, palisade_digits(value));
 }
 
-/** A number in the fewest digits that are read as the same again. Traps where it is not finite: JSON has no word for it. */
+/** A number in the fewest digits that are read back as the same. Traps if it is not finite, which JSON cannot represent. */
 PALISADE_APART void palisade_put_number(palisade_writer *writer, double value) {
   if (!__builtin_isfinite(value)) __builtin_trap();
   if (value > -9007199254740992.0 && value < 9007199254740992.0 && (double)(int64_t)value == value) {
@@ -141,7 +141,7 @@ PALISADE_APART void palisade_put_number(palisade_writer *writer, double value) {
   palisade_put_bytes(writer, palisade_digits(decimal.point - 1));
 }
 
-/* A key of a literal with its value. */
+/* A literal key with its value. */
 
 static inline void palisade_put_text_member(palisade_writer *writer, const char *key, palisade_bytes text) {
   palisade_put_key(writer, palisade_of(key));

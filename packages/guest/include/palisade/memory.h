@@ -1,4 +1,4 @@
-/* Bytes, a place for more of them, and what the compiler expects of a library of C. */
+/* Bytes, their allocation, and the functions of a C library that the compiler expects. */
 #ifndef PALISADE_MEMORY_H
 #define PALISADE_MEMORY_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes of somebody else; texts are in UTF-8 and do not end with a zero. */
+/** Borrowed bytes; texts are in UTF-8 and not terminated by a zero. */
 typedef struct {
   const uint8_t *at;
   uint32_t length;
@@ -17,7 +17,7 @@ static const palisade_bytes palisade_none = {0, 0};
 /** The bytes of a literal. */
 #define palisade_text(literal) ((palisade_bytes){(const uint8_t *)("" literal), sizeof(literal) - 1})
 
-/** A function with much on its stack, which is not to be part of one that calls itself. */
+/** For a function with a large stack frame, which must not be inlined into a recursive one. */
 #define PALISADE_APART static __attribute__((noinline, unused))
 
 #define PALISADE_PAGE 65536u
@@ -25,14 +25,14 @@ static const palisade_bytes palisade_none = {0, 0};
 
 extern uint8_t __heap_base;
 
-/** Where the next bytes go; zero before the first. */
+/** The address of the next allocation; zero before the first. */
 __attribute__((weak)) uintptr_t palisade_next;
 
-/** A place for so many bytes, aligned for everything; traps where there is no more memory. Nothing is given back. */
+/** Allocates so many bytes, aligned for every type; traps if memory is exhausted. Nothing is ever freed. */
 __attribute__((weak, export_name("palisade_alloc"))) void *palisade_alloc(uint32_t length) {
   const uintptr_t free = palisade_next ? palisade_next : (uintptr_t)&__heap_base;
-  const uintptr_t place = (free + PALISADE_ALIGNMENT - 1) & ~(uintptr_t)(PALISADE_ALIGNMENT - 1);
-  const uint64_t end = (uint64_t)place + length;
+  const uintptr_t address = (free + PALISADE_ALIGNMENT - 1) & ~(uintptr_t)(PALISADE_ALIGNMENT - 1);
+  const uint64_t end = (uint64_t)address + length;
   const uint64_t have = (uint64_t)__builtin_wasm_memory_size(0) * PALISADE_PAGE;
   if (end > have) {
     const uint64_t pages = (end - have + PALISADE_PAGE - 1) / PALISADE_PAGE;
@@ -40,10 +40,10 @@ __attribute__((weak, export_name("palisade_alloc"))) void *palisade_alloc(uint32
       __builtin_trap();
   }
   palisade_next = (uintptr_t)end;
-  return (void *)place;
+  return (void *)address;
 }
 
-/* The loops below are not to become calls of themselves. */
+/* The compiler must not turn the loops below into calls of the functions that they implement. */
 #define PALISADE_PLAIN __attribute__((weak, no_builtin))
 
 PALISADE_PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t length) {
@@ -80,7 +80,7 @@ PALISADE_PLAIN size_t strlen(const char *text) {
   return length;
 }
 
-/** The bytes of a text that ends with a zero. */
+/** The bytes of a zero-terminated text. */
 static inline palisade_bytes palisade_of(const char *text) {
   return (palisade_bytes){(const uint8_t *)text, (uint32_t)strlen(text)};
 }
@@ -96,17 +96,17 @@ static inline bool palisade_is_beyond(palisade_bytes one, palisade_bytes other) 
   return order > 0 || (order == 0 && one.length > other.length);
 }
 
-/** What lies behind the first so many bytes. */
+/** What follows the first so many bytes. */
 static inline palisade_bytes palisade_after(palisade_bytes bytes, uint32_t length) {
   return (palisade_bytes){bytes.at + length, bytes.length - length};
 }
 
-/** One behind the other, in a place of their own. */
+/** Two texts concatenated, in newly allocated memory. */
 static inline palisade_bytes palisade_join(palisade_bytes one, palisade_bytes other) {
-  uint8_t *const place = palisade_alloc(one.length + other.length);
-  memcpy(place, one.at, one.length);
-  memcpy(place + one.length, other.at, other.length);
-  return (palisade_bytes){place, one.length + other.length};
+  uint8_t *const buffer = palisade_alloc(one.length + other.length);
+  memcpy(buffer, one.at, one.length);
+  memcpy(buffer + one.length, other.at, other.length);
+  return (palisade_bytes){buffer, one.length + other.length};
 }
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * Floats from decimal digits and back, exactly: by long arithmetic on the digits, which are doubled and halved until the
- * exponent is known, and then rounded once.
+ * Exact conversion of decimal digits to floats and back: by long arithmetic on the digits, which are doubled and halved
+ * until the exponent is known, and then rounded once.
  */
 #ifndef PALISADE_NUMBER_H
 #define PALISADE_NUMBER_H
 
 #include "memory.h"
 
-/** More digits than these never decide between two floats; a sign that something followed is kept. */
+/** More digits than these never decide between two floats; a sticky digit records that more followed. */
 #define PALISADE_MOST_DIGITS 800
 /** The most bits that are shifted at once. */
 #define PALISADE_STEP 27
@@ -37,7 +37,7 @@ static inline void palisade_decimal_trim(palisade_decimal *it) {
   while (it->count > 0 && it->digits[it->count - 1] == 0) it->count--;
 }
 
-/** Puts a digit behind the others; zeros in front move the point only. */
+/** Appends a digit; leading zeros only move the point. */
 static inline void palisade_decimal_push(palisade_decimal *it, uint8_t digit) {
   if (it->count == 0 && digit == 0) it->point--;
   else if (it->count < PALISADE_MOST_DIGITS) it->digits[it->count++] = digit;
@@ -81,7 +81,7 @@ static inline void palisade_decimal_halve(palisade_decimal *it, int32_t bits) {
   palisade_decimal_trim(it);
 }
 
-/** Brings the value to at least a half and below one; gives the power of two that was taken out. */
+/** Scales the value to at least a half and below one; returns the power of two that was removed. */
 static inline int32_t palisade_decimal_scale(palisade_decimal *it) {
   int32_t exponent = 0;
   while (it->point > 0) {
@@ -98,7 +98,7 @@ static inline int32_t palisade_decimal_scale(palisade_decimal *it) {
   return exponent;
 }
 
-/** The whole number that is nearest; of two that are as near, the even one. */
+/** The nearest whole number; in a tie, the even one. */
 static inline uint64_t palisade_decimal_whole(const palisade_decimal *it) {
   uint64_t whole = 0;
   for (int32_t at = 0; at < it->point; at++) whole = whole * 10 + (at < it->count ? it->digits[at] : 0);
@@ -113,7 +113,7 @@ static inline double palisade_float_of_bits(uint64_t bits) {
   return value;
 }
 
-/** The nearest float; infinity where it is beyond all of them. */
+/** The nearest float; infinity if it is larger than all of them. */
 static inline double palisade_decimal_float(palisade_decimal *it) {
   palisade_decimal_trim(it);
   if (it->count == 0 || it->point < -330) return 0;
@@ -138,7 +138,7 @@ static inline double palisade_decimal_float(palisade_decimal *it) {
   return palisade_float_of_bits(biased << PALISADE_MANTISSA_BITS | fraction);
 }
 
-/** All digits of a float that is above zero and finite. */
+/** All digits of a positive finite float. */
 static inline void palisade_decimal_of(palisade_decimal *it, double value) {
   uint64_t bits;
   __builtin_memcpy(&bits, &value, sizeof bits);
@@ -161,7 +161,7 @@ static inline void palisade_decimal_of(palisade_decimal *it, double value) {
     palisade_decimal_halve(it, bits_left < PALISADE_STEP ? bits_left : PALISADE_STEP);
 }
 
-/** Rounds to so many digits; of two numbers that are as near, to the even one. */
+/** Rounds to so many digits; in a tie, to the even number. */
 static inline void palisade_decimal_round(palisade_decimal *it, int32_t count) {
   if (it->count <= count) return;
   const uint8_t next = it->digits[count];
@@ -181,11 +181,11 @@ static inline void palisade_decimal_round(palisade_decimal *it, int32_t count) {
   palisade_decimal_trim(it);
 }
 
-/** The fewest digits that are read as this float again, which is above zero and finite. */
+/** The fewest digits that are read back as this float, which is positive and finite. */
 static inline void palisade_decimal_shortest(palisade_decimal *it, double value) {
   palisade_decimal exact, tried;
   palisade_decimal_of(&exact, value);
-  // Digits up to the fifteenth are all a normal float has; a subnormal one has fewer.
+  // Fifteen digits always survive in a normal float; in a subnormal one fewer do.
   const bool is_subnormal = value < 2.2250738585072014e-308;
   for (int32_t count = is_subnormal ? 1 : 15; count < 18; count++) {
     *it = exact;

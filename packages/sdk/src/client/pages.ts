@@ -15,13 +15,13 @@ export function pagesOf<Q extends PageAsked, P extends Page, T>(
     list: (query: Partial<Q> = {}, options?: RequestOptions) => read(query, options),
     /** Every item from the first page to the last; the next page is requested when it is needed. */
     async *all(query: Partial<Q> = {}, options?: RequestOptions): AsyncGenerator<T, void, undefined> {
-      let asked = query;
+      let request = query;
       for (;;) {
-        const page = await read(asked, options);
+        const page = await read(request, options);
         yield* itemsIn(page);
         // A page that points to itself would be read forever.
-        if (page.cursor === null || page.cursor === asked.cursor) return;
-        asked = { ...query, cursor: page.cursor };
+        if (page.cursor === null || page.cursor === request.cursor) return;
+        request = { ...query, cursor: page.cursor };
       }
     },
   };

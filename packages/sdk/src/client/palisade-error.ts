@@ -94,7 +94,9 @@ export function readProblem(
   const code = textOf(problem?.code);
   if (problem === null || code === null) return null;
   const detail =
-    textOf(problem.detail) ?? textOf(problem.title) ?? `Cannot go on: the gateway says "${code}"`;
+    textOf(problem.detail) ??
+    textOf(problem.title) ??
+    `Cannot complete the request: the gateway answered "${code}"`;
   return new PalisadeError({
     code,
     detail,

@@ -94,15 +94,15 @@ function replyOf(response: Response, deadline: Deadline, request: Request): Repl
 /** Distinguishes what ended it: the user, the time, or the network. */
 function brokenOff(error: unknown, deadline: Deadline, { method, url, signal }: Request): unknown {
   if (signal?.aborted) return signal.reason;
-  const asked = `${method} ${url.pathname}`;
+  const operation = `${method} ${url.pathname}`;
   if (deadline.isLate) {
-    const detail = `Cannot finish ${asked}: nothing was heard for ${deadline.idleMs} ms`;
+    const detail = `Cannot finish ${operation}: no data arrived for ${deadline.idleMs} ms`;
     return new PalisadeError({ code: 'client/timed-out', detail });
   }
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
   const why = cause instanceof Error ? `${message}: ${cause.message}` : message;
   const remedy = `See whether the gateway runs at ${url.origin}.`;
-  const detail = `Cannot finish ${asked}: ${why}`;
+  const detail = `Cannot finish ${operation}: ${why}`;
   return new PalisadeError({ code: 'client/unreachable', detail, remedy }, { cause: error });
 }
 

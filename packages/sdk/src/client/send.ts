@@ -16,7 +16,7 @@ export type RequestOptions = {
 type PathOf<Name extends OperationName> = (typeof ROUTES)[Name]['path'];
 
 /** The arguments of an operation. A path without parameters takes none, and a body is required where there is one. */
-export type Asked<Name extends OperationName> = ([keyof ParamsOf<PathOf<Name>>] extends [never]
+export type OperationArguments<Name extends OperationName> = ([keyof ParamsOf<PathOf<Name>>] extends [never]
   ? { readonly params?: undefined }
   : { readonly params: ParamsOf<PathOf<Name>> }) &
   (Name extends keyof Bodies ? { readonly body: Bodies[Name] } : { readonly body?: undefined }) & {
@@ -33,12 +33,18 @@ export type Sender = {
   /** Once; the reply is still to be read. */
   readonly open: <Name extends OperationName>(
     name: Name,
-    asked: Asked<Name>,
+    args: OperationArguments<Name>,
     accept?: string,
   ) => Promise<Reply>;
-  readonly json: <Name extends JsonName>(name: Name, asked: Asked<Name>) => Promise<Replies[Name]>;
-  readonly text: <Name extends OperationName>(name: Name, asked: Asked<Name>) => Promise<string>;
-  readonly bytes: <Name extends OperationName>(name: Name, asked: Asked<Name>) => Promise<Uint8Array>;
+  readonly json: <Name extends JsonName>(
+    name: Name,
+    args: OperationArguments<Name>,
+  ) => Promise<Replies[Name]>;
+  readonly text: <Name extends OperationName>(name: Name, args: OperationArguments<Name>) => Promise<string>;
+  readonly bytes: <Name extends OperationName>(
+    name: Name,
+    args: OperationArguments<Name>,
+  ) => Promise<Uint8Array>;
 };
 
 export const JSON_TYPE = 'application/json';
@@ -49,15 +55,15 @@ const BYTES_TYPE = 'application/octet-stream';
 
 /** Makes the only function through which a client sends. */
 export function makeSender(connection: Connection): Sender {
-  const open: Sender['open'] = (name, asked, accept = '*/*') =>
-    openReply(connection, requestOf(connection, name, asked, accept));
+  const open: Sender['open'] = (name, args, accept = '*/*') =>
+    openReply(connection, requestOf(connection, name, args, accept));
   const whole = <Name extends OperationName, T>(
     name: Name,
-    asked: Asked<Name>,
+    args: OperationArguments<Name>,
     read: (reply: Reply) => Promise<T>,
   ): Promise<T> => {
     const attempt = async () => {
-      const reply = await open(name, asked);
+      const reply = await open(name, args);
       try {
         return await read(reply);
       } finally {
@@ -65,21 +71,21 @@ export function makeSender(connection: Connection): Sender {
       }
     };
     const isRepeatable = repeatOf(name) === 'safe';
-    return isRepeatable ? repeat(connection, asked.options?.signal ?? null, attempt) : attempt();
+    return isRepeatable ? repeat(connection, args.options?.signal ?? null, attempt) : attempt();
   };
   return {
     connection,
     open,
-    json: (name, asked) => whole(name, asked, (reply) => readJson<Replies[typeof name]>(reply)),
-    text: (name, asked) => whole(name, asked, readText),
-    bytes: (name, asked) => whole(name, asked, readBytes),
+    json: (name, args) => whole(name, args, (reply) => readJson<Replies[typeof name]>(reply)),
+    text: (name, args) => whole(name, args, readText),
+    bytes: (name, args) => whole(name, args, readBytes),
   };
 }
 
 function requestOf<Name extends OperationName>(
   { base, timeoutMs }: Connection,
   name: Name,
-  { params, query, body, headers = {}, options = {} }: Asked<Name>,
+  { params, query, body, headers = {}, options = {} }: OperationArguments<Name>,
   accept: string,
 ): Request {
   const { method, path } = ROUTES[name];

@@ -115,7 +115,7 @@ async function* eventsOfCall(reply: Reply): AsyncGenerator<CallEvent, void, unde
   const stream =
     reply.type === EVENTS_TYPE ? readEvents(reply) : [{ event: 'ended', data: await readJson(reply) }];
   for await (const { event, data } of stream) {
-    if (typeof data !== 'object' || data === null) throw invalidReply(`"${event}" tells nothing`);
+    if (typeof data !== 'object' || data === null) throw invalidReply(`"${event}" has no data`);
     const known = callEventOf(event, data);
     if (known !== null) yield known;
   }
@@ -134,9 +134,9 @@ function callEventOf(event: string, data: object): CallEvent | null {
 
 /** The caller has abandoned the call; errors while cancelling are ignored. */
 async function cancelQuietly(send: Sender, id: string): Promise<void> {
-  const asked = { params: { id }, options: { timeoutMs: CANCEL_MS } };
+  const args = { params: { id }, options: { timeoutMs: CANCEL_MS } };
   await send
-    .open('cancelCall', asked)
+    .open('cancelCall', args)
     .then((reply) => reply.close())
     .catch(() => undefined);
 }

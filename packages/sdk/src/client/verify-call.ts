@@ -32,15 +32,15 @@ export async function verifyCall(
   const all: Check[] = [...checks];
   const pairs = [
     ['The receipt is of this call', predicate.call.id, call.callId],
-    ['The receipt tells the same status', predicate.outcome.status, call.status],
-    ['The receipt tells the same code', predicate.outcome.code, call.code],
-    ['The receipt tells of an output where there is one', predicate.output !== null, output !== null],
+    ['The receipt states the same status', predicate.outcome.status, call.status],
+    ['The receipt states the same code', predicate.outcome.code, call.code],
+    ['The receipt states an output if there is one', predicate.output !== null, output !== null],
   ] as const;
-  for (const [name, signed, told] of pairs)
+  for (const [name, signed, reported] of pairs)
     note(
       all,
       name,
-      judge(signed === told, quote(signed), `it says ${quote(signed)}, the call ${quote(told)}`),
+      judge(signed === reported, quote(signed), `it says ${quote(signed)}, the call ${quote(reported)}`),
     );
   return { ok: allOk(all), checks: all, statement };
 }

@@ -30,7 +30,7 @@ describe('tools.all()', () => {
     ]);
   });
 
-  test('begins where it is told to', async () => {
+  test('begins at the requested record', async () => {
     const { url, came } = await serve(says(200, { tools: [], cursor: null }));
     await collect(makeClient({ url }).client.tools.all({ cursor: 'm' }));
     expect(came.map(({ path }) => path)).toEqual(['/v1/tools?cursor=m']);
@@ -56,7 +56,7 @@ describe('journal.live()', () => {
     };
   };
 
-  test('goes on behind the last record after a break, and tells none twice', async () => {
+  test('continues after the last record after a break, and yields none twice', async () => {
     const { url, came } = await serve(
       records(3, 5, 'broken'),
       hangsUp,
@@ -141,7 +141,7 @@ describe('health', () => {
     expect(came.map(({ path }) => path)).toEqual(['/readyz', '/healthz']);
   });
 
-  test('says that a gateway is not live that says nothing', async () => {
+  test('reports that a gateway without an answer is not live', async () => {
     const { url } = await serve(isSilent);
     expect(await makeClient({ url }).client.health.live({ timeoutMs: 10 })).toBe(false);
   });

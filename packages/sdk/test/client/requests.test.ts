@@ -103,13 +103,13 @@ describe('new PalisadeClient()', () => {
     ['an empty token', { url, token: '' }],
     ['retries that are no count', { url, retries: -1 }],
     ['a time that is no number', { url, timeoutMs: Number.NaN }],
-  ])('refuses %s, and tells no secret', (_, options) => {
+  ])('refuses %s, and reveals no secret', (_, options) => {
     const make = () => new PalisadeClient({ token: 'pls_a', ...options });
     expect(make).toThrow(/^Cannot use /);
     expect(make).not.toThrow(/secret/);
   });
 
-  test('refuses what a function gives as a token, and tells no secret', async () => {
+  test('refuses an invalid token of a function, and reveals no secret', async () => {
     const { came, url: at } = await serve(TOOLS);
     const error = await rejection(makeClient({ url: at, token: () => 'secret\nb' }).client.tools.list());
     expect(error).toBeInstanceOf(TypeError);
@@ -119,7 +119,7 @@ describe('new PalisadeClient()', () => {
 });
 
 describe('what did not go well', () => {
-  test('is thrown with all that the gateway says of it', async () => {
+  test('is thrown with everything that the gateway reports', async () => {
     const problem = {
       ...{ type: 'urn:palisade:code:registry/unknown-tool', title: 'No such tool.', status: 404 },
       ...{ code: 'registry/unknown-tool', detail: 'Cannot show "x": no such tool', remedy: 'List them.' },
@@ -141,7 +141,7 @@ describe('what did not go well', () => {
     ['JSON of something else', 400, 'application/json', '{"error":"nope"}'],
     ['JSON that is no object', 418, 'application/json', '["code"]'],
     ['a code that is no text', 400, 'application/problem+json', '{"code":{"toString":1}}'],
-  ])('is told for what no gateway said: %s', async (_, status, type, body) => {
+  ])('is thrown for an answer that is not of a gateway: %s', async (_, status, type, body) => {
     const { fetch } = remember(
       () => new Response(body, { status, headers: type ? { 'content-type': type } : {} }),
     );
@@ -152,13 +152,13 @@ describe('what did not go well', () => {
     );
   });
 
-  test.each(['', '<html>', '{"tools": ['])('is told for a reply that is no JSON: %j', async (body) => {
+  test.each(['', '<html>', '{"tools": ['])('is thrown for a reply that is not JSON: %j', async (body) => {
     const { fetch } = remember(() => new Response(body));
     const error = await rejection(makeClient({ url: 'http://gate.example', fetch }).client.tools.list());
     expect(error).toMatchObject({ code: 'client/invalid-reply' });
   });
 
-  test('is told when nothing is heard for too long, and repeated', async () => {
+  test('is thrown when no data arrives for too long, and repeated', async () => {
     let asked = 0;
     const fetch = ((_url, init) => {
       asked += 1;
@@ -171,7 +171,7 @@ describe('what did not go well', () => {
     expect(asked).toBe(3);
   });
 
-  test('is told when a reply stops in its middle', async () => {
+  test('is thrown when a reply is truncated', async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{"tools"');

@@ -176,7 +176,7 @@ describe('calls.stream()', () => {
     ]);
   });
 
-  test('tells nothing twice when the stream breaks and the gateway tells it again', async () => {
+  test('yields nothing twice when the stream breaks and the gateway repeats it', async () => {
     const { url, came } = await serve(
       streams([STARTED, HELLO], 'broken'),
       streams([STARTED, OPEN]),
@@ -187,7 +187,7 @@ describe('calls.stream()', () => {
     expect(came).toHaveLength(3);
   });
 
-  test('tells the ending before it throws it', async () => {
+  test('yields the ending before it throws it', async () => {
     const failed = callDocument({ status: 'failed', code: 'tier/timeout' });
     const { url } = await serve(streams([STARTED, ['ended', failed]]));
     const kinds: string[] = [];

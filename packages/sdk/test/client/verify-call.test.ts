@@ -15,7 +15,7 @@ const told: ToldCall = {
 };
 
 describe('verifyCall()', () => {
-  test('holds for what the receipt tells, with and without the input', async () => {
+  test('passes for what the receipt states, with and without the input', async () => {
     const keys = await ringOf(vectors.keyFile);
     const report = await verifyCall(told, keys);
     expect(report.checks.filter(({ ok }) => !ok)).toEqual([]);
@@ -32,7 +32,7 @@ describe('verifyCall()', () => {
     ['another status', { status: 'failed' }],
     ['another code', { code: 'tier/timeout' }],
     ['no receipt', { receipt: null }],
-    ['a receipt of nobody', { receipt: { payload: '', payloadType: '', signatures: [] } }],
+    ['a receipt without a signature', { receipt: { payload: '', payloadType: '', signatures: [] } }],
   ])('does not hold for %s', async (_, other) => {
     const report = await verifyCall({ ...told, ...other }, await ringOf(vectors.keyFile));
     expect(report.ok).toBe(false);

@@ -1,4 +1,4 @@
-/** The types of the component model that our worlds can have; others (streams, futures, …) is refused by name. */
+/** The types of the component model that our worlds can have; others (streams, futures, …) are refused by name. */
 
 /** In the order of their bytes in a component. */
 export const PLAIN_TYPES = [

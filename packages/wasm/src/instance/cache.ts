@@ -3,7 +3,7 @@ export type CacheBounds = {
   readonly bytes: number;
 };
 
-type Kept<T> = { readonly value: T; readonly bytes: number };
+type Entry<T> = { readonly value: T; readonly bytes: number };
 
 /**
  * Values by key, a bounded LRU cache. A request for a value that is being created waits for the same promise; a failure
@@ -13,8 +13,8 @@ export class Cache<T> {
   readonly #bounds: CacheBounds;
   readonly #measure: (value: T) => number;
   // A map keeps the order in which keys were set: the first is the least recently used.
-  readonly #kept = new Map<string, Kept<T>>();
-  readonly #making = new Map<string, Promise<T>>();
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #pending = new Map<string, Promise<T>>();
   #bytes = 0;
 
   constructor(bounds: CacheBounds, measure: (value: T) => number) {
@@ -23,17 +23,17 @@ export class Cache<T> {
   }
 
   get(key: string, make: () => Promise<T>): Promise<T> {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) {
-      this.#kept.delete(key);
-      this.#kept.set(key, kept);
-      return Promise.resolve(kept.value);
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) {
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+      return Promise.resolve(entry.value);
     }
-    const underway = this.#making.get(key);
-    if (underway !== undefined) return underway;
-    const making = this.#make(key, make);
-    this.#making.set(key, making);
-    return making;
+    const inProgress = this.#pending.get(key);
+    if (inProgress !== undefined) return inProgress;
+    const pending = this.#make(key, make);
+    this.#pending.set(key, pending);
+    return pending;
   }
 
   async #make(key: string, make: () => Promise<T>): Promise<T> {
@@ -44,18 +44,18 @@ export class Cache<T> {
       this.#keep(key, value);
       return value;
     } finally {
-      this.#making.delete(key);
+      this.#pending.delete(key);
     }
   }
 
   #keep(key: string, value: T): void {
     const bytes = this.#measure(value);
     if (bytes > this.#bounds.bytes || this.#bounds.entries === 0) return;
-    this.#kept.set(key, { value, bytes });
+    this.#entries.set(key, { value, bytes });
     this.#bytes += bytes;
-    for (const [oldest, entry] of this.#kept) {
-      if (this.#kept.size <= this.#bounds.entries && this.#bytes <= this.#bounds.bytes) return;
-      this.#kept.delete(oldest);
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#entries.size <= this.#bounds.entries && this.#bytes <= this.#bounds.bytes) return;
+      this.#entries.delete(oldest);
       this.#bytes -= entry.bytes;
     }
   }

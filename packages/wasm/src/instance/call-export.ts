@@ -1,8 +1,8 @@
 import { WasmError } from '../error.ts';
 import { type CallState, charge, endCall, outOfFuel } from './call-state.ts';
 import { findPlainCallee, settleArguments } from './callee.ts';
+import { failureOf } from './failure.ts';
 import type { Guest } from './guest.ts';
-import { judge } from './judge.ts';
 import type { GuestValue } from './value.ts';
 
 /** A call of the guest from inside the running call. */
@@ -36,7 +36,7 @@ function callWith<T>(state: CallState, seen: Guest | undefined, work: () => T): 
   try {
     return work();
   } catch (thrown) {
-    const ending = judge(state, thrown);
+    const ending = failureOf(state, thrown);
     throw ending instanceof WasmError ? endCall(state, ending) : ending;
   } finally {
     state.guest = guest;

@@ -18,7 +18,7 @@ export type Controls = {
   readonly renew: (() => void) | undefined;
 };
 
-/** The state of one call of a guest; one of these per seat, reset for each call. */
+/** The state of one call of a guest; one of these per slot, reset for each call. */
 export type CallState = {
   readonly recipe: Recipe;
   controls: Controls;
@@ -39,8 +39,8 @@ export type CallState = {
   /** The fuel of this call. */
   fuel: number;
   deadline: number;
-  /** How many crossings are left until the clock is read again. */
-  patience: number;
+  /** Crossings left until the clock is read again. */
+  crossingsLeft: number;
   context: unknown;
   /** The last error of the guest view: it keeps its code when the host function lets it through. */
   raised: WasmError | undefined;
@@ -53,12 +53,12 @@ export type CallState = {
 };
 
 /** What the calls of an engine share. */
-export type Surroundings = Pick<CallState, 'now' | 'stack'>;
+export type CallEnvironment = Pick<CallState, 'now' | 'stack'>;
 
 /** Crossings between two reads of the clock, which costs several times what a crossing does. */
-export const PATIENCE = 64;
+export const CROSSINGS_PER_CLOCK_READ = 64;
 
-/** Those of a seat without a guest. */
+/** The controls of a slot without a guest. */
 export const NO_CONTROLS: Controls = Object.freeze({
   set: () => {},
   charge: () => {},
@@ -68,10 +68,10 @@ export const NO_CONTROLS: Controls = Object.freeze({
   renew: undefined,
 });
 
-/** Those too. */
+/** The exports of a slot without a guest. */
 export const NO_EXPORTS: WebAssembly.Exports = Object.freeze({});
 
-export function newCallState(recipe: Recipe, { now, stack }: Surroundings): CallState {
+export function newCallState(recipe: Recipe, { now, stack }: CallEnvironment): CallState {
   return {
     recipe,
     controls: NO_CONTROLS,
@@ -83,7 +83,7 @@ export function newCallState(recipe: Recipe, { now, stack }: Surroundings): Call
     isExposed: false,
     fuel: 0,
     deadline: Number.POSITIVE_INFINITY,
-    patience: PATIENCE,
+    crossingsLeft: CROSSINGS_PER_CLOCK_READ,
     context: undefined,
     raised: undefined,
     ended: undefined,
@@ -133,7 +133,7 @@ export function outOfFuel(state: CallState): WasmError {
 
 /** Throws when the deadline has passed; otherwise allows the next crossings without a check. */
 export function readClock(state: CallState): void {
-  state.patience = PATIENCE;
+  state.crossingsLeft = CROSSINGS_PER_CLOCK_READ;
   if (state.deadline === Number.POSITIVE_INFINITY || state.now() < state.deadline) return;
   throw endCall(state, pastDeadline(state));
 }

@@ -1,8 +1,16 @@
 import { type Usage, WasmError } from '../error.ts';
 import type { Limits } from '../limits.ts';
-import { type CallState, charge, endCall, outOfFuel, PATIENCE, pastDeadline, usageOf } from './call-state.ts';
+import {
+  type CallState,
+  CROSSINGS_PER_CLOCK_READ,
+  charge,
+  endCall,
+  outOfFuel,
+  pastDeadline,
+  usageOf,
+} from './call-state.ts';
+import { failureOf } from './failure.ts';
 import { GuestView } from './guest.ts';
-import { judge } from './judge.ts';
 import { giveBackShare, type Stack, shareOf, takeShare } from './stack.ts';
 import type { GuestValue } from './value.ts';
 
@@ -56,10 +64,10 @@ function requireWithin(name: string, value: number, most: number): void {
 /** Guest code to run, and the fuel that is due before it begins. */
 export type Job = { readonly owed: number; readonly work: () => unknown };
 
-type Ended = { readonly returned: unknown; readonly usage: Usage };
+type Completed = { readonly returned: unknown; readonly usage: Usage };
 
 /** Runs guest code under terms. It throws how the guest failed, with its usage; the guest must not run again. */
-export function runMetered(state: CallState, terms: Terms, { owed, work }: Job): Ended {
+export function runMetered(state: CallState, terms: Terms, { owed, work }: Job): Completed {
   begin(state, terms);
   try {
     if (owed > 0) charge(state, owed);
@@ -72,7 +80,7 @@ export function runMetered(state: CallState, terms: Terms, { owed, work }: Job):
       throw endCall(state, pastDeadline(state));
     return { returned, usage };
   } catch (thrown) {
-    throw judge(state, thrown);
+    throw failureOf(state, thrown);
   } finally {
     giveBackShare(state.stack, terms.stackBytes);
     state.guest = undefined;
@@ -86,7 +94,7 @@ export function runMetered(state: CallState, terms: Terms, { owed, work }: Job):
 function begin(state: CallState, terms: Terms): void {
   state.fuel = terms.fuel;
   state.deadline = terms.deadline;
-  state.patience = PATIENCE;
+  state.crossingsLeft = CROSSINGS_PER_CLOCK_READ;
   state.context = terms.context;
   state.ended = undefined;
   state.raised = undefined;

@@ -7,7 +7,7 @@ export function findCallee(recipe: Recipe, name: string, args: readonly GuestVal
   // Boundary: the guest's own functions only; the meter's exports are in no list.
   const callee = recipe.functions.get(name);
   if (callee === undefined) throw uncallable(name, 'the module exports no such function', 'one of its own');
-  const is = misfit(callee, args);
+  const is = mismatch(callee, args);
   if (is !== undefined) throw uncallable(name, is, writeSignature(callee));
   return callee;
 }
@@ -24,7 +24,7 @@ function uncallable(name: string, is: string, expected: string): WasmError {
   return new WasmError('export', message, { detail: name });
 }
 
-function misfit({ params, foreign }: GuestFunction, args: readonly GuestValue[]): string | undefined {
+function mismatch({ params, foreign }: GuestFunction, args: readonly GuestValue[]): string | undefined {
   if (foreign !== undefined) return `its type has ${foreign}, which cannot cross to the host`;
   if (args.length !== params.length) return `${args.length} arguments were given`;
   for (let index = 0; index < params.length; index += 1) {

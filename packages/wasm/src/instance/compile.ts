@@ -14,9 +14,9 @@ import { type ModuleExport, type ModuleImport, type Recipe, recipeOf } from './r
 
 /** A module that was metered and compiled. Only the engine that made it makes instances of it. */
 export type CompiledModule = {
-  /** What this follows from: the module, the limits, the prices and the meter. In hexadecimal, as all three. */
+  /** The digest of what determines it: module, limits, prices and meter. All three digests are in hexadecimal. */
   readonly digest: string;
-  /** SHA-256 of the guest's module as it came. */
+  /** SHA-256 of the guest's module as submitted. */
   readonly moduleDigest: string;
   /** SHA-256 of the disk form: a caller that remembers it need not trust the location of the file. */
   readonly seal: string;

@@ -1,5 +1,13 @@
 import { WasmError } from '../error.ts';
-import { type CallState, charge, endCall, PATIENCE, readClock, reentered, usageOf } from './call-state.ts';
+import {
+  type CallState,
+  CROSSINGS_PER_CLOCK_READ,
+  charge,
+  endCall,
+  readClock,
+  reentered,
+  usageOf,
+} from './call-state.ts';
 import type { Guest } from './guest.ts';
 import type { HostRow } from './host.ts';
 import { type GuestValue, isNumberType, JS_TYPES, settleNaN, type ValueName } from './value.ts';
@@ -14,7 +22,7 @@ type Gate = {
   readonly row: HostRow;
   readonly run: HostRow['run'];
   readonly state: CallState;
-  /** How many plain crossings this one counts for when it comes to reading the clock. */
+  /** How many plain crossings it counts as towards the next read of the clock. */
   readonly weight: number;
   /** Fuel that the meter leaves to the crossing. */
   readonly fuel: number;
@@ -24,7 +32,7 @@ type Gate = {
   readonly isDeterministic: boolean;
 };
 
-/** Fuel that is taken for as long as one plain crossing. */
+/** Fuel that takes about as long as one plain crossing. */
 const FUEL_PER_CROSSING = 64;
 
 export type CrossingTerms = {
@@ -35,7 +43,9 @@ export type CrossingTerms = {
 
 /** A function that lets a guest reach one row of the table, and lets nothing but numbers back. */
 export function crossingOf(row: HostRow, { state, isCharged, isDeterministic }: CrossingTerms): Crossing {
-  const weight = row.blocks ? PATIENCE : Math.min(PATIENCE, 1 + Math.floor(row.fuel / FUEL_PER_CROSSING));
+  const weight = row.blocks
+    ? CROSSINGS_PER_CLOCK_READ
+    : Math.min(CROSSINGS_PER_CLOCK_READ, 1 + Math.floor(row.fuel / FUEL_PER_CROSSING));
   const fuel = isCharged ? row.fuel : 0;
   const gate: Gate = {
     row,
@@ -52,8 +62,8 @@ export function crossingOf(row: HostRow, { state, isCharged, isDeterministic }: 
 }
 
 /**
- * Fixed parameters where they are few: gathering and spreading them costs a third more on each crossing. `run` is taken
- * from the gate first, as it would be handed the gate as its `this`.
+ * Fixed parameters where they are few: gathering and spreading them costs a third more on each crossing. `run` is read
+ * from the gate first, since called as `gate.run` it would get the gate as its `this`.
  */
 const BY_ARITY: readonly ((gate: Gate) => Crossing)[] = [
   (gate, { run } = gate) =>
@@ -120,8 +130,8 @@ function yieldOf({ results }: HostRow, isDeterministic: boolean): Gate['yields']
 
 /** Checks whether the guest may cross, and returns what the host function sees of it. */
 function enter({ state, weight, fuel }: Gate): Guest {
-  state.patience -= weight;
-  if (state.patience <= 0) readClock(state);
+  state.crossingsLeft -= weight;
+  if (state.crossingsLeft <= 0) readClock(state);
   if (fuel > 0) charge(state, fuel);
   // Boundary: a guest that a host function calls cannot enter a host function again.
   if (state.guest === undefined) throw endCall(state, reentered(state));

@@ -1,8 +1,8 @@
 /**
  * The engine: guests in, numbers out. An untrusted module is metered, compiled and cached by digest (compile, cache);
- * admitted against the caps of the engine and linked to a table of host functions, type for type (house, link, host);
- * given a seat with memories of its own (seat, memory); called with fuel, stack and a deadline (call, crossing, guest);
- * and when it fails, V8's message is compared with those of known failures (trap).
+ * admitted within the engine's capacity and linked to a table of host functions, type for type (capacity, link, host);
+ * run in a slot with memories of its own (guest-slot, memory); called with fuel, stack and a deadline (call, crossing,
+ * guest); and when it fails, V8's message is compared with those of known failures (failure, trap).
  *
  * Trusted: V8, the host functions, the clock. Not trusted: the module, its names, its arguments to host functions, what
  * it leaves in its memory. A guest reaches nothing but its own memory and the rows of the table it was linked to; it
@@ -17,13 +17,13 @@ import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.t
 import { DEFAULT_FORM } from '../meter/meter.ts';
 import type { Form } from '../meter/plan.ts';
 import { Cache, type CacheBounds } from './cache.ts';
+import { Capacity, type Occupancy } from './capacity.ts';
 import { type Compilation, type CompiledModule, compile } from './compile.ts';
 import { copyBytes } from './copy-bytes.ts';
 import { digest, writeHex } from './digest.ts';
 import type { Expected } from './disk-form.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
-import { House, type Occupancy } from './house.ts';
-import { type Instance, type InstanceOptions, instantiate, type Premises } from './instantiate.ts';
+import { type EngineContext, type Instance, type InstanceOptions, instantiate } from './instantiate.ts';
 import { type KeyParts, keyOf } from './key.ts';
 import { openPool, type Pool, type PoolOptions } from './pool.ts';
 import type { Recipe } from './recipe.ts';
@@ -79,13 +79,13 @@ export function createEngine(options: EngineOptions = {}): Engine {
   const form = options.form ?? DEFAULT_FORM;
   const isDeterministic = options.deterministic === true;
   const now = options.now ?? (() => performance.now());
-  const house = new House(
+  const capacity = new Capacity(
     requireWhole({
       instances: options.instances ?? DEFAULT_INSTANCES,
       totalMemoryBytes: options.totalMemoryBytes ?? DEFAULT_TOTAL_MEMORY_BYTES,
     }),
   );
-  const premises: Premises = { house, now, stack: newStack() };
+  const context: EngineContext = { capacity, now, stack: newStack() };
   const cache = new Cache<Compilation>(requireWhole(options.cache ?? DEFAULT_CACHE), ({ bytes }) => bytes);
   const recipes = new WeakMap<CompiledModule, Recipe>();
 
@@ -125,9 +125,9 @@ export function createEngine(options: EngineOptions = {}): Engine {
       );
     },
     instantiate: (compiled: CompiledModule, wanted: InstanceOptions = {}) =>
-      instantiate(recipeFor(compiled), wanted, premises),
-    pool: (compiled: CompiledModule, wanted: PoolOptions) => openPool(recipeFor(compiled), wanted, premises),
-    occupancy: () => house.occupancy(),
+      instantiate(recipeFor(compiled), wanted, context),
+    pool: (compiled: CompiledModule, wanted: PoolOptions) => openPool(recipeFor(compiled), wanted, context),
+    occupancy: () => capacity.occupancy(),
   });
 }
 

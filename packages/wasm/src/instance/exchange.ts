@@ -17,8 +17,8 @@ export type BytesOptions = CallOptions & {
 
 export type BytesResult = Usage & { readonly bytes: Uint8Array };
 
-/** What takes bytes takes their place and their length. */
-export const PLACE: readonly NumberType[] = ['i32', 'i32'];
+/** The parameters of an export that takes bytes. */
+export const POINTER_AND_LENGTH: readonly NumberType[] = ['i32', 'i32'];
 const LOW_HALF = 0xffff_ffffn;
 
 /** Refuses an export of another type than (params) -> result, before anything runs. */
@@ -43,9 +43,9 @@ export function passBytes(
   mostBytes: number,
 ): Uint8Array {
   guest.charge(fuelFor(input.length));
-  const place = Number(guest.call(room, input.length));
-  guest.write(place, input);
-  const answer = BigInt.asUintN(64, BigInt(guest.call(work, place, input.length) ?? 0));
+  const pointer = Number(guest.call(room, input.length));
+  guest.write(pointer, input);
+  const answer = BigInt.asUintN(64, BigInt(guest.call(work, pointer, input.length) ?? 0));
   const length = Number(answer & LOW_HALF);
   if (length > mostBytes) throw tooLong(GuestView.stateOf(guest), length, mostBytes);
   guest.charge(fuelFor(length));

@@ -36,7 +36,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
     const raw: unknown = JSON.parse(text);
     if (typeof raw === 'object' && raw !== null) return { ...raw };
   } catch (cause) {
-    throw refusal('its terms are no JSON', 'some that were written here', undefined, cause);
+    throw refusal('its terms are not JSON', 'some that were written here', undefined, cause);
   }
   throw unfit('terms', text);
 }

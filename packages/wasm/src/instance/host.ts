@@ -23,7 +23,7 @@ export type HostFunction = {
   run(guest: Guest, ...values: never[]): unknown;
 };
 
-/** A row whose `run` takes and gives what its `params` and `results` say. */
+/** A row whose `run` takes and returns what its `params` and `results` say. */
 export type TypedHostFunction<
   Params extends readonly NumberType[],
   Results extends readonly NumberType[],
@@ -36,7 +36,7 @@ export type TypedHostFunction<
 /** What the meter has to know of a host function: module, name, fuel. */
 export type Price = readonly [module: string, name: string, fuel: number];
 
-/** A row as the crossing takes it. */
+/** A checked row. */
 export type HostRow = Signature & {
   readonly module: string;
   readonly name: string;
@@ -86,7 +86,7 @@ export function hostTable(rows: readonly HostFunction[]): HostTable {
   return new HostTable(table);
 }
 
-/** A guest that imports nothing needs no more. */
+/** The table of a guest that imports nothing. */
 export const NO_HOSTS = new HostTable(new Map());
 
 function readRow(row: HostFunction, key: string): HostRow {

@@ -8,13 +8,13 @@ import {
   requireTime,
   runMetered,
 } from './call.ts';
-import type { Surroundings } from './call-state.ts';
+import type { CallEnvironment } from './call-state.ts';
 import { findCallee, listResults, settleArguments } from './callee.ts';
+import type { Capacity, Reservation } from './capacity.ts';
+import { GuestSlot } from './guest-slot.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
-import type { House, Reservation } from './house.ts';
 import { allowanceOf, narrowSlots } from './memory.ts';
 import type { MemorySlot, Recipe } from './recipe.ts';
-import { Seat } from './seat.ts';
 import type { GuestValue } from './value.ts';
 
 /** The limits an instance can have lower than its module; the others were built in when it was compiled. */
@@ -26,43 +26,50 @@ export type InstanceOptions = CallOptions & {
   readonly limits?: Partial<InstanceLimits>;
 };
 
-/** The context of instances: their counter, the clock, and the stack they run on. */
-export type Premises = Surroundings & { readonly house: House };
+/** What instances need of their engine: its capacity, the clock, and the stack they run on. */
+export type EngineContext = CallEnvironment & { readonly capacity: Capacity };
 
 /** What all instances made under the same options share. */
-export type Lease = {
+export type InstancePlan = {
   readonly limits: InstanceLimits;
-  readonly slots: readonly MemorySlot[];
+  readonly memorySlots: readonly MemorySlot[];
   readonly allowanceBytes: number;
 };
 
 /** Lowers a module's limits for its instances. */
-export function readLease(recipe: Recipe, wanted: Partial<InstanceLimits> = {}): Lease {
+export function planInstance(recipe: Recipe, wanted: Partial<InstanceLimits> = {}): InstancePlan {
   for (const key of Object.keys(wanted)) {
     if (key === 'memoryBytes' || key === 'fuel' || key === 'stackBytes') continue;
-    throw new RangeError(`Cannot make instance: ${key} cannot be lowered any more, expected it at compile()`);
+    throw new RangeError(
+      `Cannot make instance: ${key} cannot be lowered any more, expected it as an option of compile()`,
+    );
   }
   const limits = narrowLimits(recipe.limits, wanted);
-  const slots = narrowSlots(recipe.memories, limits.memoryBytes, recipe.limits.memoryBytes);
-  return { limits, slots, allowanceBytes: allowanceOf(slots, limits.memoryBytes) };
+  const memorySlots = narrowSlots(recipe.memories, limits.memoryBytes, recipe.limits.memoryBytes);
+  return { limits, memorySlots, allowanceBytes: allowanceOf(memorySlots, limits.memoryBytes) };
 }
 
 /** Admits, links and starts one instance; a failure leaves nothing reserved. */
 export function instantiate(
   recipe: Recipe,
   options: InstanceOptions,
-  { house, ...surroundings }: Premises,
+  { capacity, ...environment }: EngineContext,
 ): Instance {
-  const lease = readLease(recipe, options.limits);
-  const terms = readTerms(options, lease.limits, surroundings.stack);
-  requireTime(terms.deadline, surroundings.now);
-  const reservation = house.reserve(1, lease.allowanceBytes);
+  const plan = planInstance(recipe, options.limits);
+  const terms = readTerms(options, plan.limits, environment.stack);
+  requireTime(terms.deadline, environment.now);
+  const reservation = capacity.reserve(1, plan.allowanceBytes);
   try {
-    const seat = new Seat({ recipe, hosts: options.hosts ?? NO_HOSTS, slots: lease.slots, surroundings });
-    seat.seat();
-    const { start } = seat.state.controls;
-    const { usage } = runMetered(seat.state, terms, { owed: recipe.startOwed, work: () => start?.() });
-    return new Instance({ seat, reservation, limits: lease.limits, startUsage: usage });
+    const slot = new GuestSlot({
+      recipe,
+      hosts: options.hosts ?? NO_HOSTS,
+      memorySlots: plan.memorySlots,
+      environment,
+    });
+    slot.prepare();
+    const { start } = slot.state.controls;
+    const { usage } = runMetered(slot.state, terms, { owed: recipe.startOwed, work: () => start?.() });
+    return new Instance({ slot, reservation, limits: plan.limits, startUsage: usage });
   } catch (error) {
     reservation.release();
     throw error;
@@ -70,25 +77,25 @@ export function instantiate(
 }
 
 type InstanceParts = {
-  readonly seat: Seat;
+  readonly slot: GuestSlot;
   readonly reservation: Reservation;
   readonly limits: InstanceLimits;
   readonly startUsage: Usage;
 };
 
-/** One guest that keeps its state from call to call, until it fails or is released; then its place is free again. */
+/** One guest that keeps its state from call to call, until it fails or is released, which frees its capacity. */
 export class Instance {
   /** What the start function used. */
   readonly startUsage: Usage;
   readonly limits: InstanceLimits;
-  readonly #seat: Seat;
+  readonly #slot: GuestSlot;
   readonly #reservation: Reservation;
   #hasFailed = false;
   #isReleased = false;
 
   /** @internal */
-  constructor({ seat, reservation, limits, startUsage }: InstanceParts) {
-    this.#seat = seat;
+  constructor({ slot, reservation, limits, startUsage }: InstanceParts) {
+    this.#slot = slot;
     this.#reservation = reservation;
     this.limits = limits;
     this.startUsage = startUsage;
@@ -99,16 +106,16 @@ export class Instance {
     return this.#hasFailed || this.#isReleased;
   }
 
-  /** Calls a function that the guest exports. Any failure of the guest retires the instance and frees its place. */
+  /** Calls a function that the guest exports. Any failure of the guest retires the instance and frees its capacity. */
   call(name: string, args: readonly GuestValue[] = [], options: CallOptions = {}): CallResult {
-    const { state, recipe } = this.#seat;
+    const { state, recipe } = this.#slot;
     // Boundary: a guest that failed may be in any state, so nothing of it ever runs again.
     if (this.isRetired) throw this.#retired(name);
     requireIdle(state);
     const { owed } = findCallee(recipe, name, args);
     const terms = readTerms(options, this.limits, state.stack);
     requireTime(terms.deadline, state.now);
-    const callee = this.#seat.seat().exports[name] as (...each: GuestValue[]) => unknown;
+    const callee = this.#slot.prepare().exports[name] as (...each: GuestValue[]) => unknown;
     const values = settleArguments(recipe, args);
     try {
       const { returned, usage } = runMetered(state, terms, { owed, work: () => callee(...values) });
@@ -118,14 +125,14 @@ export class Instance {
       throw error;
     } finally {
       // Failed, or released while it ran: it can no longer be called, and nothing of it runs.
-      if (this.isRetired) this.#leave();
+      if (this.isRetired) this.#retire();
     }
   }
 
   /** Releases what was reserved, at once or when the running call has ended. Idempotent, also after a failure. */
   release(): void {
     this.#isReleased = true;
-    if (this.#seat.state.guest === undefined) this.#leave();
+    if (this.#slot.state.guest === undefined) this.#retire();
   }
 
   #retired(name: string): WasmError {
@@ -136,8 +143,8 @@ export class Instance {
     );
   }
 
-  #leave(): void {
-    this.#seat.clear(false);
+  #retire(): void {
+    this.#slot.clear(false);
     this.#reservation.release();
   }
 }

@@ -4,7 +4,7 @@ import type { Form } from '../meter/plan.ts';
 import { digestText } from './digest.ts';
 import type { Price } from './host.ts';
 
-/** Everything that the bytes of a metered module follow from. */
+/** Everything that determines the bytes of a metered module. */
 export type KeyParts = {
   /** SHA-256 of the guest's module, in hexadecimal. */
   readonly moduleDigest: string;

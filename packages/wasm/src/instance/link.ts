@@ -5,15 +5,15 @@ import type { HostTable } from './host.ts';
 import type { ModuleImport, Recipe } from './recipe.ts';
 import { isSameSignature, writeSignature } from './value.ts';
 
-type Thing = Crossing | WebAssembly.Memory | undefined;
-type Things = Record<string, Thing>;
+type ImportValue = Crossing | WebAssembly.Memory | undefined;
+type ImportValues = Record<string, ImportValue>;
 
 /** What V8 is given to resolve a module's imports from. No prototypes: a name finds what was put there or nothing. */
-export type ImportObject = Record<string, Things>;
+export type ImportObject = Record<string, ImportValues>;
 
 /** Checks every import of a module against the table; V8 links only when all of them match, type for type. */
 export function link(recipe: Recipe, hosts: HostTable, state: CallState): ImportObject {
-  const object = emptyObject<Things>();
+  const object = emptyObject<ImportValues>();
   const memories = new Set<string>();
   for (const each of recipe.imports) {
     const key = `${each.module}.${each.name}`;
@@ -22,7 +22,7 @@ export function link(recipe: Recipe, hosts: HostTable, state: CallState): Import
       const isCharged = recipe.hostCharged.has(key);
       put(object, each, crossingOf(row, { state, isCharged, isDeterministic: recipe.isDeterministic }));
     } else if (each.kind === 'memory') {
-      // It is made for the guest under its limits, with the seat; one name for two memories would make them one.
+      // The slot makes it, under the limits of the guest; one name for two memories would make them one.
       if (memories.has(key)) throw unlinkable(key, 'is imported twice', 'a name for each memory');
       memories.add(key);
     } else {
@@ -32,13 +32,13 @@ export function link(recipe: Recipe, hosts: HostTable, state: CallState): Import
   return object;
 }
 
-type Place = { readonly module: string; readonly name: string };
+type ImportName = { readonly module: string; readonly name: string };
 
-/** Puts one thing where V8 looks for it, or takes it away. */
-export function put(object: ImportObject, { module, name }: Place, thing: Thing): void {
-  const things = object[module] ?? emptyObject<Thing>();
-  things[name] = thing;
-  object[module] = things;
+/** Sets one import where V8 looks for it, or removes it. */
+export function put(object: ImportObject, { module, name }: ImportName, value: ImportValue): void {
+  const values = object[module] ?? emptyObject<ImportValue>();
+  values[name] = value;
+  object[module] = values;
 }
 
 function requireRow(wanted: ModuleImport & { kind: 'function' }, hosts: HostTable, recipe: Recipe) {

@@ -53,7 +53,7 @@ export function detachViews(memory: WebAssembly.Memory): void {
   memory.grow(0);
 }
 
-/** The memory as new, cleared; undefined where another one is cheaper or, as it has grown, the only way. */
+/** The memory as new, cleared; undefined where a new one is cheaper, or needed because this one has grown. */
 export function renewMemory(
   { minPages }: MemorySlot,
   memory: WebAssembly.Memory | undefined,

@@ -1,3 +1,3 @@
-/** What the meter's exports and imports are called; nothing of a guest's own is. */
+/** The names of the meter's exports and imports; a guest may have none like them. */
 export const CONTROL_PREFIX = 'palisade:';
 export const CONTROL_MODULE = 'palisade';

@@ -13,13 +13,13 @@ import type { Signature } from './value.ts';
 
 export type OtherKind = Exclude<ExternKind, 'function'>;
 
-/** A function by the place of its type, anything else by its kind. */
+/** A function by the position of its type, anything else by its kind. */
 export type Kind = number | OtherKind;
 
 export type Outline = {
   readonly types: readonly Signature[];
   readonly imports: readonly (readonly [module: string, name: string, kind: Kind])[];
-  /** With the fuel that a call owes from the beginning. */
+  /** `owed` is the fuel that is due before a call begins. */
   readonly exports: readonly (readonly [name: string, kind: Kind, owed: number])[];
   /** The same for the start function. */
   readonly startOwed: number;
@@ -28,7 +28,7 @@ export type Outline = {
   /** Pages of each memory, at first and at most. */
   readonly memories: readonly (readonly [minPages: number, maxPages: number])[];
   /** The initial contents of the memories, by their position in the code; null: a guest cannot be reset in place. */
-  readonly images: readonly (readonly [memory: number, place: number, start: number, end: number])[] | null;
+  readonly images: readonly (readonly [memory: number, address: number, start: number, end: number])[] | null;
   /** How much memory all this takes, about. */
   readonly bytes: number;
 };
@@ -40,7 +40,7 @@ export type OutlineTerms = {
 };
 
 const START = `${CONTROL_PREFIX}start`;
-/** Above it a new instance is as cheap as one that is made new. */
+/** Above this a new instance is as cheap as a reset one. */
 const MOST_RENEWED_BYTES = 1024 * 1024;
 
 // What the meter wrote is larger than what it was given.
@@ -48,19 +48,19 @@ const OWN_LIMITS = Object.fromEntries(
   Object.entries(CEILINGS).map(([key, ceiling]) => [key, 2 * ceiling]),
 ) as Limits;
 
-/** Of code that the meter wrote. */
+/** The outline of code that the meter wrote. */
 export function outlineOf(code: Uint8Array, terms: OutlineTerms): Outline {
   const sections = readModule(code, OWN_LIMITS);
   const owed = owedByImport(sections, terms);
   const shapes: Shapes = new Map();
-  const places = new Map<number, number>();
+  const positions = new Map<number, number>();
   const kindOf = (kind: ExternKind, index: number): Kind => {
     if (kind !== 'function') return kind;
     const type = sections.functions[index] ?? -1;
     shapeOf(sections, shapes, index);
-    const place = places.get(type) ?? places.size;
-    places.set(type, place);
-    return place;
+    const position = positions.get(type) ?? positions.size;
+    positions.set(type, position);
+    return position;
   };
   const imports = sections.imports
     .filter(({ module, name, kind }) => !isOwnMemory(module, name, kind))
@@ -104,12 +104,12 @@ function imagesOf({ exports, data }: WasmModule, { memories }: OutlineTerms): Ou
   const isRenewable = exports.some(({ name }) => name === RENEW);
   const total = memories.reduce((sum, { minPages }) => sum + minPages * PAGE_BYTES, 0);
   if (!isRenewable || total > MOST_RENEWED_BYTES) return null;
-  const images: [memory: number, place: number, start: number, end: number][] = [];
-  for (const { mode, memory, place, start, end } of data) {
+  const images: [memory: number, address: number, start: number, end: number][] = [];
+  for (const { mode, memory, address, start, end } of data) {
     if (mode === 'passive') continue;
-    // Boundary: what cannot be put back exactly is never put back at all.
-    if (place === undefined) return null;
-    images.push([memory, place, start, end]);
+    // Boundary: what cannot be restored exactly is not restored at all.
+    if (address === undefined) return null;
+    images.push([memory, address, start, end]);
   }
   return images;
 }

@@ -1,41 +1,48 @@
 import { type Usage, WasmError } from '../error.ts';
 import { type CallOptions, type CallResult, readTerms, requireTime, runMetered } from './call.ts';
-import type { CallState, Surroundings } from './call-state.ts';
+import type { CallEnvironment, CallState } from './call-state.ts';
 import { findCallee, listResults, settleArguments } from './callee.ts';
+import type { Reservation } from './capacity.ts';
 import {
   type BytesExports,
   type BytesOptions,
   type BytesResult,
-  PLACE,
+  POINTER_AND_LENGTH,
   passBytes,
   requirePassing,
 } from './exchange.ts';
 import { type Guest, GuestView } from './guest.ts';
+import { GuestSlot } from './guest-slot.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
-import type { Reservation } from './house.ts';
-import { type InstanceLimits, type Premises, readLease } from './instantiate.ts';
+import { type EngineContext, type InstanceLimits, planInstance } from './instantiate.ts';
 import type { Recipe } from './recipe.ts';
-import { Seat } from './seat.ts';
 import type { GuestValue } from './value.ts';
 
 export type PoolOptions = {
-  /** How many runs may be inside each other: one, unless host functions run guests of the same pool. */
+  /** How many runs may be nested: one, unless host functions run guests of the same pool. */
   readonly size: number;
   readonly hosts?: HostTable;
   readonly limits?: Partial<InstanceLimits>;
 };
 
 /** Refuses a pool that exceeds the engine's caps, or a module that cannot be linked, before anything is run. */
-export function openPool(recipe: Recipe, options: PoolOptions, { house, ...surroundings }: Premises): Pool {
+export function openPool(
+  recipe: Recipe,
+  options: PoolOptions,
+  { capacity, ...environment }: EngineContext,
+): Pool {
   const { size, hosts = NO_HOSTS } = options;
   if (!Number.isSafeInteger(size) || size < 1) {
     throw new RangeError(`Cannot open pool: its size is ${String(size)}, expected a whole number from 1`);
   }
-  const { limits, slots, allowanceBytes } = readLease(recipe, options.limits);
-  const reservation = house.reserve(size, allowanceBytes);
+  const { limits, memorySlots, allowanceBytes } = planInstance(recipe, options.limits);
+  const reservation = capacity.reserve(size, allowanceBytes);
   try {
-    const seats = Array.from({ length: size }, () => new Seat({ recipe, hosts, slots, surroundings }));
-    return new Pool({ recipe, limits, reservation, seats, surroundings });
+    const slots = Array.from(
+      { length: size },
+      () => new GuestSlot({ recipe, hosts, memorySlots, environment }),
+    );
+    return new Pool({ recipe, limits, reservation, slots, environment });
   } catch (error) {
     reservation.release();
     throw error;
@@ -46,8 +53,8 @@ type PoolParts = {
   readonly recipe: Recipe;
   readonly limits: InstanceLimits;
   readonly reservation: Reservation;
-  readonly seats: readonly Seat[];
-  readonly surroundings: Surroundings;
+  readonly slots: readonly GuestSlot[];
+  readonly environment: CallEnvironment;
 };
 
 /** Runs a visit inside its call. */
@@ -62,29 +69,29 @@ function attempt<T>(state: CallState, use: (guest: Guest) => T): T {
   }
 }
 
-/** Runs each call on a new guest, in reused seats. Nothing of one run is visible in the next. */
+/** Runs each call on a new guest, in reused slots. Nothing of one run is visible in the next. */
 export class Pool {
   readonly limits: InstanceLimits;
   readonly #recipe: Recipe;
   readonly #reservation: Reservation;
-  readonly #surroundings: Surroundings;
-  readonly #seats: readonly Seat[];
+  readonly #environment: CallEnvironment;
+  readonly #slots: readonly GuestSlot[];
   #isClosed = false;
 
   /** @internal */
-  constructor({ recipe, limits, reservation, seats, surroundings }: PoolParts) {
+  constructor({ recipe, limits, reservation, slots, environment }: PoolParts) {
     this.limits = limits;
     this.#recipe = recipe;
     this.#reservation = reservation;
-    this.#seats = seats;
-    this.#surroundings = surroundings;
+    this.#slots = slots;
+    this.#environment = environment;
   }
 
   /** Calls one function of a new guest. The fuel pays for the guest's start function too, and what was used counts both. */
   run(name: string, args: readonly GuestValue[] = [], options: CallOptions = {}): CallResult {
     const { owed } = findCallee(this.#recipe, name, args);
     const values = settleArguments(this.#recipe, args);
-    const { returned, usage } = this.#seated(options, owed, ({ state }) => {
+    const { returned, usage } = this.#runInSlot(options, owed, ({ state }) => {
       const callee = state.exports[name] as (...each: GuestValue[]) => unknown;
       return callee(...values);
     });
@@ -96,82 +103,86 @@ export class Pool {
    * over when `use` returns. An error of `use` itself is rethrown; a failure of the guest is thrown in any case.
    */
   visit<T>(options: CallOptions, use: (guest: Guest) => T): Usage & { readonly value: T } {
-    const { returned, usage } = this.#seated(options, 0, ({ state }) => attempt(state, use));
+    const { returned, usage } = this.#runInSlot(options, 0, ({ state }) => attempt(state, use));
     return { value: returned as T, ...usage };
   }
 
   /**
-   * Passes bytes to a new guest and returns its answer: `room` allocates that many, `work` takes address and length and
-   * returns those of its answer in one i64, the address in the upper half. It is one call, with one count of fuel.
+   * Passes bytes to a new guest and returns its answer: `room` allocates that many bytes, `work` takes their address and
+   * length and returns those of the answer in one i64, the address in the upper half. It is one call, with one count of fuel.
    */
   exchange(names: BytesExports, input: Uint8Array, options: BytesOptions = {}): BytesResult {
     const { mostBytes = Number.MAX_SAFE_INTEGER, ...terms } = options;
     requirePassing(this.#recipe, names.room, ['i32'], 'i32');
-    requirePassing(this.#recipe, names.work, PLACE, 'i64');
+    requirePassing(this.#recipe, names.work, POINTER_AND_LENGTH, 'i64');
     const { value, ...usage } = this.visit(terms, (guest) => passBytes(guest, names, input, mostBytes));
     return { bytes: value, ...usage };
   }
 
-  #seated(options: CallOptions, owed: number, use: (seat: Seat) => unknown): ReturnType<typeof runMetered> {
-    const { now, stack } = this.#surroundings;
+  #runInSlot(
+    options: CallOptions,
+    owed: number,
+    use: (slot: GuestSlot) => unknown,
+  ): ReturnType<typeof runMetered> {
+    const { now, stack } = this.#environment;
     const terms = readTerms(options, this.limits, stack);
     requireTime(terms.deadline, now);
-    const seat = this.#findFree();
+    const slot = this.#findFree();
     let endedWell = false;
-    seat.isTaken = true;
+    slot.isTaken = true;
     try {
-      seat.occupy();
-      const { start } = seat.state.controls;
+      slot.occupy();
+      const { start } = slot.state.controls;
       const work = () => {
         start?.();
-        return use(seat);
+        return use(slot);
       };
-      const ended = runMetered(seat.state, terms, { owed: owed + this.#recipe.startOwed, work });
+      const ended = runMetered(slot.state, terms, { owed: owed + this.#recipe.startOwed, work });
       endedWell = true;
       return ended;
     } finally {
-      // No call does this: where the machine's stack is used up, calls fail, and the seat would be lost with them.
-      seat.isTaken = false;
-      this.#giveBack(seat, endedWell);
+      // No call does this: where the machine's stack is used up, calls fail, and the slot would be lost with them.
+      slot.isTaken = false;
+      this.#release(slot, endedWell);
     }
   }
 
   /**
-   * Prepares new guests in empty seats. A run that finds one takes a fifth of the time; as runs are synchronous, doing
+   * Prepares new guests in the free slots. A run that finds one takes a fifth of the time; as runs are synchronous, doing
    * this at the end of each would only move the work, so the owner calls it when idle.
    */
   prepare(): void {
     this.#requireOpen();
-    for (const seat of this.#seats) if (!seat.isTaken) seat.seat();
+    for (const slot of this.#slots) if (!slot.isTaken) slot.prepare();
   }
 
   /** Releases what was reserved, at once or when the last run has ended. Idempotent. */
   close(): void {
     this.#isClosed = true;
-    this.#leaveIfDone();
+    this.#releaseIfDone();
   }
 
-  #findFree(): Seat {
+  #findFree(): GuestSlot {
     this.#requireOpen();
-    const seat = this.#seats.find(({ isTaken }) => !isTaken);
-    if (seat !== undefined) return seat;
-    const message = `Cannot run: all ${this.#seats.length} places of the pool are taken, expected a run to end`;
+    const slot = this.#slots.find(({ isTaken }) => !isTaken);
+    if (slot !== undefined) return slot;
+    const message = `Cannot run: all ${this.#slots.length} slots of the pool are in use, expected a run to end`;
     throw new WasmError('memory', message, { detail: 'pool' });
   }
 
-  /** Boundary: a released seat is never used again. */
+  /** Boundary: a released slot is never used again. */
   #requireOpen(): void {
-    if (this.#isClosed) throw new WasmError('retired', 'Cannot seat guest: the pool is closed');
+    if (this.#isClosed) throw new WasmError('retired', 'Cannot run: the pool is closed');
   }
 
-  #giveBack(seat: Seat, endedWell: boolean): void {
-    seat.clear(endedWell && !this.#isClosed);
-    if (this.#isClosed) this.#leaveIfDone();
+  #release(slot: GuestSlot, endedWell: boolean): void {
+    slot.clear(endedWell && !this.#isClosed);
+    if (this.#isClosed) this.#releaseIfDone();
   }
 
-  #leaveIfDone(): void {
-    if (this.#seats.some(({ isTaken }) => isTaken)) return;
-    for (const seat of this.#seats) seat.clear(false);
+  #releaseIfDone(): void {
+    if (this.#slots.some(({ isTaken }) => isTaken)) return;
+    for (const slot of this.#slots) slot.clear(false);
     this.#reservation.release();
   }
 }

@@ -24,7 +24,7 @@ export type MemorySlot = {
 
 /** A function that can be called from outside. */
 export type GuestFunction = Shape & {
-  /** Fuel that a call owes from the beginning: a guest can export what it imports, and no code of its own pays then. */
+  /** Fuel that is due before a call begins: a guest can export what it imports, and then no code of its own pays. */
   readonly owed: number;
 };
 
@@ -100,9 +100,9 @@ function functionsOf(types: readonly Signature[], { exports }: Outline): Map<str
   return functions;
 }
 
-function typeAt(types: readonly Signature[], place: number): Signature {
-  const type = types[place];
-  if (type === undefined) throw new TypeError(`Cannot name function type: there is none at ${place}`);
+function typeAt(types: readonly Signature[], index: number): Signature {
+  const type = types[index];
+  if (type === undefined) throw new TypeError(`Cannot name function type: there is none at ${index}`);
   return type;
 }
 

@@ -1,4 +1,4 @@
-/** How blocks, loops and ifs shape the flow. */
+/** Adds blocks, loops and ifs to the flow. */
 import type { WasmModule } from '../read/module.ts';
 import { GROUND, SITES } from './flow.ts';
 import { FRAMES } from './frames.ts';
@@ -29,7 +29,7 @@ export function openBlock(path: Path, module: WasmModule, code: number): void {
   if (kind === FRAMES.if) openIf(path, frame);
 }
 
-/** A loop is checked at its head, on the way in and on every way back. */
+/** A loop is checked at its head, on entry and on every iteration. */
 function openLoop(path: Path, frame: number): void {
   const { at, next } = path.walker;
   const before = path.flow.addNode();
@@ -52,7 +52,7 @@ function openIf(path: Path, frame: number): void {
   path.heat = Math.max(path.heat - holds, 1);
 }
 
-/** Turns to the other arm of an if. */
+/** Begins the other arm of an if. */
 export function openElse(path: Path): void {
   const { frames } = path;
   const frame = frames.depth;
@@ -88,7 +88,7 @@ export function closeBlock(path: Path): void {
   if (path.isDead && frames.depth >= 0) path.skipDead(true);
 }
 
-/** An if without an else: the way past it needs a payment of its own, in an else that is made for it. */
+/** An if without an else: the path past it needs its own payment, in an else that is added for it. */
 function closeIf(path: Path, frame: number): void {
   if (path.isDead && path.frames.branches[frame] === 0) {
     resumeAtIf(path, frame);

@@ -1,4 +1,4 @@
-/** How branches, returns and traps shape the flow. */
+/** Adds branches, returns and traps to the flow. */
 import { LEAVES } from './blocks.ts';
 import { SITES } from './flow.ts';
 import { FRAMES } from './frames.ts';
@@ -20,7 +20,7 @@ export function branch(path: Path): void {
   path.die();
 }
 
-/** A conditional branch pays on the way it takes, in a block made for it. */
+/** A conditional branch that is taken pays in a block that is added for it. */
 export function branchIf(path: Path): void {
   const { frames, flow } = path;
   const { at, next, first } = path.walker;
@@ -29,7 +29,7 @@ export function branchIf(path: Path): void {
   const label = path.labelOf(frame);
   path.arrive(frame);
   if ((frames.arity[frame] ?? 0) > 0) {
-    // Values on the stack cannot be carried into a block that pays, so both ways are paid before.
+    // Values on the stack cannot be carried into that block, so both paths are paid before the branch.
     decide(path, label);
     return;
   }
@@ -41,11 +41,11 @@ export function branchIf(path: Path): void {
   if (!isBack && fails > 0) cool(path, frame, path.heat - fails);
 }
 
-/** What is jumped over most of the time is cold, up to the label. */
+/** Code that is usually jumped over is cold, up to the label. */
 function cool(path: Path, label: number, heat: number): void {
   path.heat = Math.max(heat, 1);
   const { frames } = path;
-  // Boundary: deep nesting times many branches must not become the square of the input.
+  // Boundary: deep nesting with many branches must not take time quadratic in the input.
   const last = Math.max(label, frames.depth - MOST_COOLED);
   for (let frame = frames.depth; frame > last; frame -= 1) {
     frames.heat[frame] = Math.min(frames.heat[frame] ?? WARM, path.heat);
@@ -85,7 +85,7 @@ export function leave(path: Path): void {
   path.die();
 }
 
-/** A trap ends the work: it neither draws payments to itself nor bounds what may be paid in advance. */
+/** A trap ends the work: it neither attracts payments nor limits what may be paid in advance. */
 export function stop(path: Path): void {
   const site = path.toGround(SITES.stop, path.walker.at, path.walker.at);
   path.flow.isHard[path.flow.siteLink[site] ?? 0] = 2;

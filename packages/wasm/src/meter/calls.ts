@@ -1,4 +1,4 @@
-/** How calls, and operations that are made into calls, shape the flow. */
+/** Adds calls, and operations that become calls, to the flow. */
 import { MOST_AFTER_CALL, MOST_UNCHECKED } from '../costs.table.ts';
 import type { FunctionType } from '../read/module.ts';
 import { SITES } from './flow.ts';
@@ -7,10 +7,10 @@ import { CHANGE_OF, COST_OF } from './opcodes.ts';
 import type { Path } from './path.ts';
 import { type Plan, PROTOCOLS } from './plan.ts';
 
-/** The mark of a tail call through a table. */
+/** The callee of a call through a table. */
 export const THROUGH_TABLE = -1;
 
-/** Any of the four calls; gives the type that is called. */
+/** Any of the four call instructions; returns the type of the callee. */
 export function call(path: Path, plan: Plan, code: number): FunctionType {
   const { first } = path.walker;
   path.work(COST_OF[code] ?? 0);
@@ -47,7 +47,7 @@ function plainCall(path: Path, plan: Plan, callee: number): void {
   const site = path.toGround(isChecked ? SITES.checkedCall : SITES.call, at, next);
   path.flow.siteExtra[site] = callee;
   const light = callee === THROUGH_TABLE ? 0 : (plan.light[callee] ?? 0);
-  // A light function is not checked at entry, so its work counts as that of the caller.
+  // A light function is not checked at entry, so its work counts as the caller's.
   path.unchecked = light > 0 ? path.unchecked + light : MOST_UNCHECKED - MOST_AFTER_CALL;
 }
 
@@ -64,6 +64,6 @@ export function byLength(path: Path, plan: Plan, code: number): void {
   const site = path.toGround(SITES.byLength, at, next);
   path.flow.siteExtra[site] = plan.helperFor(code, first, second);
   path.unchecked = 0;
-  // The counter rides on top of the operands into the helper.
+  // The counter is passed to the helper on top of the operands.
   path.mostHeight = Math.max(path.mostHeight, path.height + 4);
 }

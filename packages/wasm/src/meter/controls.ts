@@ -6,13 +6,13 @@ import { codeOf, MISC_BASE, MISC_PREFIX } from './opcodes.ts';
 import { FUEL_UNIT, MOST_STACK_UNITS, type Plan, PROTOCOLS, STOPPED_BIT } from './plan.ts';
 import { Sink } from './sink.ts';
 
-/** Names of added exports begin with this; a guest that has one itself is refused. */
+/** Names of added exports begin with this; a guest that exports such a name is refused. */
 export const RESERVED = 'palisade:';
 
-/** The control that sets every global that can change to what it was at first. */
+/** The control that sets every mutable global to its initial value. */
 export const RENEW = `${RESERVED}renew`;
 
-/** What `palisade:why` answers. */
+/** What `palisade:why` returns. */
 export const REASONS = { none: 0, fuel: 1, stack: 2 } as const;
 
 /** Export name and function index of each control. */
@@ -21,7 +21,7 @@ export type Controls = readonly { readonly name: string; readonly index: number 
 const FUEL_SHIFT = 16;
 const STACK_UNIT_SHIFT = 5;
 
-/** Adds the controls. `palisade:renew` is there only where it resets everything except memories. */
+/** Adds the controls; `palisade:renew` only where it resets everything except memories. */
 export function addControls(plan: Plan, isRenewable: boolean): Controls {
   const renew = () => ({ name: RENEW, index: plan.add({ params: [], results: [] }, renewBody(plan)) });
   return [
@@ -33,11 +33,11 @@ export function addControls(plan: Plan, isRenewable: boolean): Controls {
   ];
 }
 
-/** Adds, for a function that takes the counter along, one of its own type that the host can call. */
-export function addDoor(plan: Plan, index: number): void {
-  if (plan.protocol[index] !== PROTOCOLS.thread || plan.doorOf.has(index)) return;
+/** Adds a wrapper of the original type, which the host can call, for a function that is passed the counter. */
+export function addWrapper(plan: Plan, index: number): void {
+  if (plan.protocol[index] !== PROTOCOLS.thread || plan.wrapperOf.has(index)) return;
   const type = plan.typeOf(plan.module.functions[index] ?? 0);
-  const door = body((write) => {
+  const wrapper = body((write) => {
     type.params.forEach((_type, param) => {
       write.byte(OP.localGet);
       write.index(param);
@@ -47,10 +47,10 @@ export function addDoor(plan: Plan, index: number): void {
     write.index(index);
     setGlobal(write, plan.counter);
   });
-  plan.doorOf.set(index, plan.add(type, door));
+  plan.wrapperOf.set(index, plan.add(type, wrapper));
 }
 
-/** The counter is not the guest's, and is set with each call. */
+/** The counter is not the guest's own global, and is set for each call. */
 function renewBody({ module: { bytes, globals } }: Plan): Uint8Array {
   return body((write) => {
     globals.forEach(({ mutable, imported, start, end }, index) => {
@@ -84,7 +84,7 @@ function chargeBody(plan: Plan): Uint8Array {
   });
 }
 
-/** An overdraft of the stack has borrowed one from the fuel: half a unit more rounds it back. */
+/** An overdraft of the stack has borrowed one unit of fuel: adding half a unit rounds it back. */
 function leftBody(plan: Plan): Uint8Array {
   return body((write) => {
     getGlobal(write, plan.counter);
@@ -97,7 +97,7 @@ function leftBody(plan: Plan): Uint8Array {
   });
 }
 
-/** A trap is ours when the counter was marked; then it is below zero unless the stack was what ran out. */
+/** A marked counter means that the meter stopped the guest; it is below zero unless the stack ran out. */
 function whyBody(plan: Plan): Uint8Array {
   return body((write) => {
     write.all([OP.i32Const, REASONS.fuel, OP.i32Const, REASONS.stack]);
@@ -111,7 +111,7 @@ function whyBody(plan: Plan): Uint8Array {
   });
 }
 
-/** The counter of a fresh instance. */
+/** The counter of a new instance. */
 export function initialCounter(fuel: number, units: number): bigint {
   return BigInt(fuel) * BigInt(FUEL_UNIT) + BigInt(units);
 }

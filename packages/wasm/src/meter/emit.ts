@@ -1,6 +1,6 @@
 /**
  * Rewrites a function: its own bytes, with the meter's instructions at the sites of its trace. In the local form the
- * counter is one more local; in the thread form it is one more parameter, which takes the place of the first local, and
+ * counter is one more local; in the thread form it is one more parameter, which takes the index of the first local, and
  * that local moves after all others.
  */
 import { I64 } from '../read/value-type.ts';
@@ -18,7 +18,7 @@ import { frameUnits } from './stack-frame.ts';
 import { type Trace, Tracer } from './trace.ts';
 import { Walker } from './walker.ts';
 
-/** Rewrites bodies one after the other, in memory it keeps. */
+/** Rewrites bodies one after the other, in buffers that it reuses. */
 export class Emitter {
   readonly #plan: Plan;
   readonly #walker: Walker;
@@ -26,7 +26,7 @@ export class Emitter {
   readonly #settler = new Settler();
   readonly #tracer: Tracer;
   readonly #write = new Sink(4096);
-  // Of the present function:
+  // Of the current function:
   #isThread = false;
   #counter = 0;
   #movedTo = 0;
@@ -102,7 +102,7 @@ export class Emitter {
     else write.signed(this.#plan.resultsType(type));
   }
 
-  /** The check of fuel and stack in one: bit 15 of the counter, moved to its top, joins the sign. */
+  /** Checks fuel and stack together: bit 15 of the counter, shifted to the top, is combined with the sign. */
   #payAndCheckBoth(fuel: number): void {
     const write = this.#write;
     pushPaid(write, this.#counter, fuel, this.#units);
@@ -169,7 +169,7 @@ export class Emitter {
     }
   }
 
-  /** Where control goes elsewhere: the counter goes along, or into the global. */
+  /** Before control leaves the function: the counter is passed along, or stored in the global. */
   #writeTransfer(kind: number, fuel: number, extra: number, [at, end]: readonly [number, number]): void {
     const write = this.#write;
     switch (kind) {
@@ -240,7 +240,7 @@ export class Emitter {
     write.index(this.#counter);
   }
 
-  /** Before a tail call the frame is given back: the callee takes its place. */
+  /** Before a tail call the frame is released: the callee replaces it. */
   #writeTailCall(callee: number, fuel: number, [at, end]: readonly [number, number]): void {
     const write = this.#write;
     const isHost = callee === THROUGH_TABLE || this.#plan.protocolOf(callee) === PROTOCOLS.host;
@@ -269,7 +269,7 @@ export class Emitter {
   }
 }
 
-/** The runs of locals with the very first local at the end, its place taken by the counter. */
+/** The runs of locals with the first local moved to the end, since the counter has its index. */
 function moveFirst(runs: Locals['runs']): { count: number; type: number }[] {
   const [first, ...rest] = runs;
   if (first === undefined) return [];

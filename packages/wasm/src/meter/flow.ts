@@ -1,7 +1,7 @@
 /**
- * The flow of one function, as the meter sees it. A node is a place where the counter and the work done may differ by an
- * amount that is known in advance, its debt; an edge is a stretch of work from one node to another, with a place in the
- * code where a payment fits. `settle` chooses the debts, so that payments fall where the code is cold.
+ * The flow of one function, as the meter sees it. A node is a point where the counter and the work done may differ by an
+ * amount that is known in advance, its debt; an edge is the work between two nodes, with a point in the code where a
+ * payment can be inserted. `settle` chooses the debts so that payments are where the code is cold.
  */
 
 /** The node whose debt is zero: calls and the ends of the function. */
@@ -33,23 +33,23 @@ export class Flow {
   nodes = 0;
   edges = 0;
   sites = 0;
-  /** By node: 1 where the counter is checked right after a payment of any size. */
+  /** By node: 1 where the counter is checked immediately after a payment of any size. */
   isCheck = new Uint8Array(FIRST_CAPACITY);
-  /** By node: 1 where paths are cut before the next check. */
+  /** By node: 1 where paths end before the next check. */
   isTerminal = new Uint8Array(FIRST_CAPACITY);
   from = new Int32Array(FIRST_CAPACITY);
   to = new Int32Array(FIRST_CAPACITY);
   cost = new Float64Array(FIRST_CAPACITY);
-  /** How often the edge is taken, as a guess: 0 to 255. */
+  /** An estimate of how often the edge is taken: 0 to 255. */
   heat = new Uint8Array(FIRST_CAPACITY);
-  /** 1 where no payment fits; 2 where a trap follows, which is paid for but not planned for. */
+  /** 1 where no payment can be inserted; 2 where a trap follows, which is paid for but not planned for. */
   isHard = new Uint8Array(FIRST_CAPACITY);
   /** What is paid on the edge, once settled. */
   payment = new Float64Array(FIRST_CAPACITY);
   siteAt = new Uint32Array(FIRST_CAPACITY);
   siteEnd = new Uint32Array(FIRST_CAPACITY);
   siteKind = new Uint8Array(FIRST_CAPACITY);
-  /** An edge, or of a check the node before it. */
+  /** An edge; for a check, the node before it. */
   siteLink = new Int32Array(FIRST_CAPACITY);
   siteExtra = new Int32Array(FIRST_CAPACITY);
 
@@ -81,9 +81,9 @@ export class Flow {
     return edge;
   }
 
-  /** Joins two nodes for good: their debts are the same. */
+  /** Ties two nodes: their debts are the same. */
   tie(from: number, to: number): void {
-    // The edge is made first: making it may put a longer array in the place of this one.
+    // The edge is added first: adding it may replace this array by a longer one.
     const edge = this.addEdge(from, to, 0, 0);
     this.isHard[edge] = 1;
   }
@@ -102,25 +102,25 @@ export class Flow {
   }
 
   #growNodes(): void {
-    this.isCheck = twice(this.isCheck);
-    this.isTerminal = twice(this.isTerminal);
+    this.isCheck = doubled(this.isCheck);
+    this.isTerminal = doubled(this.isTerminal);
   }
 
   #growEdges(): void {
-    this.from = twice(this.from);
-    this.to = twice(this.to);
-    this.cost = twice(this.cost);
-    this.heat = twice(this.heat);
-    this.isHard = twice(this.isHard);
-    this.payment = twice(this.payment);
+    this.from = doubled(this.from);
+    this.to = doubled(this.to);
+    this.cost = doubled(this.cost);
+    this.heat = doubled(this.heat);
+    this.isHard = doubled(this.isHard);
+    this.payment = doubled(this.payment);
   }
 
   #growSites(): void {
-    this.siteAt = twice(this.siteAt);
-    this.siteEnd = twice(this.siteEnd);
-    this.siteKind = twice(this.siteKind);
-    this.siteLink = twice(this.siteLink);
-    this.siteExtra = twice(this.siteExtra);
+    this.siteAt = doubled(this.siteAt);
+    this.siteEnd = doubled(this.siteEnd);
+    this.siteKind = doubled(this.siteKind);
+    this.siteLink = doubled(this.siteLink);
+    this.siteExtra = doubled(this.siteExtra);
   }
 }
 
@@ -131,7 +131,7 @@ type Growable =
   | Float64Array<ArrayBuffer>;
 
 /** The same values in an array of twice the length. */
-export function twice<T extends Growable>(array: T): T {
+export function doubled<T extends Growable>(array: T): T {
   const larger = new (array.constructor as new (length: number) => T)(array.length * 2);
   larger.set(array as never);
   return larger;

@@ -1,12 +1,12 @@
 /** The open blocks of a function, as parallel arrays: index 0 is the function itself. */
-import { twice } from './flow.ts';
+import { doubled } from './flow.ts';
 
 export const FRAMES = { function: 0, block: 1, loop: 2, if: 3, else: 4 } as const;
 
 export class Frames {
   depth = -1;
   kind = new Uint8Array(64);
-  /** The node of its label; of a loop the node before its check. -1 until there is one. */
+  /** The node of its label; for a loop, the node before its check. -1 until there is one. */
   node = new Int32Array(64);
   /** Edges that lead to the label. */
   branches = new Int32Array(64);
@@ -19,15 +19,15 @@ export class Frames {
   /** Heat around it, and at its label. */
   heat = new Int32Array(64);
   labelHeat = new Int32Array(64);
-  /** The longest way to its label since a check. */
+  /** The longest path to its label since a check. */
   unchecked = new Float64Array(64);
-  /** Of an if: where the condition was decided. */
+  /** For an if: the node where its condition is tested. */
   ifNode = new Int32Array(64);
   ifOwed = new Float64Array(64);
   /** Heat of the other arm. */
   elseHeat = new Int32Array(64);
   ifUnchecked = new Float64Array(64);
-  /** Of a label: the last branch table that named it. */
+  /** For a label: the last branch table that contains it. */
   stamp = new Int32Array(64);
 
   /** Opens a block and returns its index. */
@@ -46,20 +46,20 @@ export class Frames {
   }
 
   #grow(): void {
-    this.kind = twice(this.kind);
-    this.node = twice(this.node);
-    this.branches = twice(this.branches);
-    this.arity = twice(this.arity);
-    this.height = twice(this.height);
-    this.results = twice(this.results);
-    this.params = twice(this.params);
-    this.heat = twice(this.heat);
-    this.labelHeat = twice(this.labelHeat);
-    this.unchecked = twice(this.unchecked);
-    this.ifNode = twice(this.ifNode);
-    this.ifOwed = twice(this.ifOwed);
-    this.elseHeat = twice(this.elseHeat);
-    this.ifUnchecked = twice(this.ifUnchecked);
-    this.stamp = twice(this.stamp);
+    this.kind = doubled(this.kind);
+    this.node = doubled(this.node);
+    this.branches = doubled(this.branches);
+    this.arity = doubled(this.arity);
+    this.height = doubled(this.height);
+    this.results = doubled(this.results);
+    this.params = doubled(this.params);
+    this.heat = doubled(this.heat);
+    this.labelHeat = doubled(this.labelHeat);
+    this.unchecked = doubled(this.unchecked);
+    this.ifNode = doubled(this.ifNode);
+    this.ifOwed = doubled(this.ifOwed);
+    this.elseHeat = doubled(this.elseHeat);
+    this.ifUnchecked = doubled(this.ifUnchecked);
+    this.stamp = doubled(this.stamp);
   }
 }

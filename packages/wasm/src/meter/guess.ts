@@ -1,6 +1,6 @@
 /**
- * Guesses how a condition turns out from the comparison that made it: values are rarely equal and rarely zero. A wrong
- * guess costs a little time and never changes a count.
+ * Predicts whether a branch is taken from the comparison before it: values are rarely equal and rarely zero. A wrong
+ * prediction costs a little time and never changes a count.
  */
 import { codeOf } from './opcodes.ts';
 
@@ -16,7 +16,7 @@ const UNKNOWN: Guess = { holds: 1, fails: 0 };
 const RARE: Guess = { holds: 3, fails: 0 };
 const USUAL: Guess = { holds: 0, fails: 3 };
 
-/** Guesses from the instruction before the branch. */
+/** Predicts from the instruction before the branch. */
 export function guess(previous: number): Guess {
   if (RARELY.has(previous)) return RARE;
   return MOSTLY.has(previous) ? USUAL : UNKNOWN;

@@ -1,7 +1,7 @@
 /**
  * Functions that replace the operations whose work grows with an operand. Each takes the operands and the counter, pays
- * by the length, stops the guest when that is too much, and then does the operation. An operation that is going to fail
- * anyway, because its length is beyond the memory or the table, pays no more than its base.
+ * for the length, stops the guest if that is too much, and then does the operation. An operation that is going to fail
+ * anyway, because its length exceeds the memory or the table, pays no more than its base.
  */
 import { BY_LENGTH, type LengthOperator } from '../costs.table.ts';
 import { PAGE_BYTES } from '../read/extents.ts';
@@ -51,7 +51,7 @@ export function helperBody(plan: Plan, operation: Operation): Uint8Array {
 function writeBulk(write: Sink, plan: Plan, operation: Operation, name: LengthOperator): void {
   const [length, counter] = [2, 3];
   const isMemory = name.startsWith('memory');
-  // What is written to comes first in a copy and last in an init.
+  // The target index comes first in a copy and last in an init.
   const target = name.endsWith('init') ? operation.second : operation.first;
   pushLength(write, length);
   pushSize(write, target, isMemory);
@@ -69,7 +69,7 @@ function writeBulk(write: Sink, plan: Plan, operation: Operation, name: LengthOp
 
 type Growth = { readonly length: number; readonly isMemory: boolean };
 
-/** A grow within the budget over all memories or tables pays and grows; any other fails as the specification has it. */
+/** A grow within the limit of all memories or tables pays and grows; any other fails as the specification requires. */
 function writeGrow(write: Sink, plan: Plan, operation: Operation, { length, isMemory }: Growth): void {
   const counter = length + 1;
   const { limits, module } = plan;

@@ -9,12 +9,12 @@ export type Locals = {
   readonly end: number;
 };
 
-/** Reads the locals at `start`; refuses more than `most` before it counts on. */
+/** Reads the locals at `start`; refuses more than `most` as soon as there are more. */
 export function readLocals(walker: Walker, start: number, end: number, most: number): Locals {
   const runs: { count: number; type: number }[] = [];
   let total = 0;
   let left = walker.readIndex(start);
-  // Boundary: each run takes two bytes at least, so a larger count is a lie.
+  // Boundary: each run takes at least two bytes, so a larger count cannot be true.
   if (left * 2 > end - walker.next) throw short(start);
   for (; left > 0; left -= 1) {
     const at = walker.next;

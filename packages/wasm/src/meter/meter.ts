@@ -1,13 +1,13 @@
 /**
- * The rewriter. It takes an untrusted module and returns the same program, which counts its own work and stops when the
- * fuel is used up. The reader and the survey refuse what is malformed or past the limits, V8 then validates the
- * original, and only what passed both is rewritten. Results, traps, memory, names and exports stay as they were.
+ * The rewriter. It takes an untrusted module and returns the same program, which now counts its own work and stops when
+ * the fuel is used up. The reader and the survey refuse what is malformed or past the limits, V8 then validates the
+ * original, and only what passed both is rewritten. Results, traps, memory, names and exports do not change.
  */
 import { WasmError } from '../error.ts';
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
 import { PAGE_BYTES } from '../read/extents.ts';
 import { readModule, type WasmModule } from '../read/module.ts';
-import { addControls, addDoor, initialCounter, RESERVED } from './controls.ts';
+import { addControls, addWrapper, initialCounter, RESERVED } from './controls.ts';
 import { Emitter } from './emit.ts';
 import { type Form, nameOf, Plan, PROTOCOLS, stackUnits } from './plan.ts';
 import { Sink } from './sink.ts';
@@ -17,21 +17,21 @@ import { type Extent, writeModule } from './write.ts';
 /** Raised whenever the same module gets other bytes or other counts. */
 export const METER_VERSION = 4;
 
-/** The faster one on every V8 we run on. */
+/** The faster form on every supported V8. */
 export const DEFAULT_FORM: Form = 'thread';
 
 const MOST_PAGES = 65_536;
 const MOST_FUEL = 2 ** 46;
 /** How much larger than the largest module the code of a metered one may be. */
 const MOST_GROWTH = 4;
-/** Values that all types of exports with several results carry together: forty of the largest ones. */
+/** The most values in all types of exports with several results: enough for forty of the largest types. */
 const MOST_WRAPPED = 6_000;
 const V8_FUNCTION_BYTES = 7_654_321;
 
 export type MeterOptions = {
   /** Other limits than the default ones, none above its ceiling. */
   readonly limits?: Partial<Limits>;
-  /** How the counter travels. The counts are the same. Default: 'thread'. */
+  /** How the counter is passed. The counts are the same. Default: 'thread'. */
   readonly form?: Form;
   /** Makes NaNs canonical where the specification leaves their bits open. */
   readonly deterministic?: boolean;
@@ -39,9 +39,9 @@ export type MeterOptions = {
   readonly memories?: 'keep' | 'import';
   /** 'defer' exports the start function as `palisade:start` instead of having V8 run it. */
   readonly start?: 'keep' | 'defer';
-  /** Exports `palisade:renew`, which sets all globals to what they were at first, where memories are all the rest. */
+  /** Exports `palisade:renew`, which resets all globals, if memories are the only other state. */
   readonly renewal?: boolean;
-  /** The fuel of a fresh instance. Default: the limit, or none when the start is deferred. */
+  /** The fuel of a new instance. Default: the limit, or none if the start is deferred. */
   readonly initialFuel?: number;
   /** Fuel of one call of an import, by `module.name`. */
   readonly hostFuel?: Readonly<Record<string, number>>;
@@ -50,10 +50,10 @@ export type MeterOptions = {
 export type Metered = {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly module: WasmModule;
-  /** Pages of each memory, at first and at most, as forced. */
+  /** Initial and maximum pages of each memory, after limiting. */
   readonly memories: readonly { readonly minPages: number; readonly maxPages: number }[];
   readonly form: Form;
-  /** Imported functions whose fuel the host has to take itself, because the guest can call them through a table. */
+  /** Imported functions whose fuel the host has to charge, because the guest can call them through a table. */
   readonly chargedByHost: readonly number[];
 };
 
@@ -73,7 +73,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
   const plan = new Plan({ module, survey: found, limits, form, isDeterministic, hostFuel });
   const controls = addControls(plan, options.renewal === true && found.isRenewable);
   addThreadTypes(plan);
-  addDoors(plan);
+  addWrappers(plan);
   const memories = extents(
     module.memories,
     Math.min(Math.floor(limits.memoryBytes / PAGE_BYTES), MOST_PAGES),
@@ -151,20 +151,20 @@ function requireFewWrappers(module: WasmModule): void {
   });
 }
 
-/** The type section is written before the functions that need its new types, so these are made first. */
+/** The type section is written before the functions that need its new types, so these are added first. */
 function addThreadTypes(plan: Plan): void {
   const { functions } = plan.module;
   const types = new Set(functions.filter((_type, index) => plan.protocol[index] === PROTOCOLS.thread));
   for (const type of types) plan.threadType(type);
 }
 
-function addDoors(plan: Plan): void {
+function addWrappers(plan: Plan): void {
   const { module } = plan;
-  for (const each of module.exports) if (each.kind === 'function') addDoor(plan, each.index);
-  if (module.start !== undefined) addDoor(plan, module.start);
+  for (const each of module.exports) if (each.kind === 'function') addWrapper(plan, each.index);
+  if (module.start !== undefined) addWrapper(plan, module.start);
 }
 
-/** Rewrites every body. A prepaid function that others than its callers can reach has a metered twin at its old index. */
+/** Rewrites every body. A prepaid function that is also exported or referenced has a metered copy at its old index. */
 function rewriteAll(plan: Plan): Sink {
   const { module } = plan;
   const emitter = new Emitter(plan);
@@ -208,18 +208,18 @@ function requireSize(index: number, bytes: number): void {
   if (bytes <= V8_FUNCTION_BYTES) return;
   throw new WasmError(
     'limit',
-    `Cannot meter function ${index}: it has ${bytes} bytes then, expected at most ${V8_FUNCTION_BYTES}`,
+    `Cannot meter function ${index}: it then has ${bytes} bytes, expected at most ${V8_FUNCTION_BYTES}`,
     { detail: 'functionBytes' },
   );
 }
 
-/** Boundary: a module full of what the meter adds most to does not take many times its size. */
+/** Boundary: a module made of what the meter adds most to does not grow to many times its size. */
 function requireTotal(bytes: number, moduleBytes: number): void {
   const most = MOST_GROWTH * moduleBytes;
   if (bytes <= most) return;
   throw new WasmError(
     'limit',
-    `Cannot meter module: its code has ${bytes} bytes then, expected at most ${most}`,
+    `Cannot meter module: its code then has ${bytes} bytes, expected at most ${most}`,
     {
       detail: 'moduleBytes',
     },

@@ -1,4 +1,4 @@
-/** Makes the NaN on top of the stack the canonical one, and leaves every other value as it is. */
+/** Replaces a NaN on top of the stack by the canonical one, and leaves every other value unchanged. */
 import { codeOf, VECTOR_BASE, VECTOR_PREFIX } from './opcodes.ts';
 import type { Sink } from './sink.ts';
 
@@ -19,7 +19,7 @@ const LANES: Readonly<Record<number, { readonly nan: readonly number[]; readonly
   4: { nan: [0, 1].flatMap(() => [0, 0, 0, 0, 0, 0, 0xf8, 0x7f]), equal: codeOf('f64x2.eq') },
 };
 
-/** A value is a NaN when it does not equal itself. `spare` is a local of the type of the value. */
+/** A value is a NaN if it does not equal itself. `spare` is a local of the type of the value. */
 export function writeCanonicalNan(write: Sink, kind: number, spare: number): void {
   const scalar = SCALARS[kind];
   const lanes = LANES[kind];

@@ -1,4 +1,4 @@
-/** The codes that the meter looks for and writes, by names that read well. */
+/** The codes that the meter looks for and writes, by name. */
 import { codeOf } from './opcodes.ts';
 
 export const OP = {
@@ -41,6 +41,6 @@ export const OP = {
   unreachable: codeOf('unreachable'),
 } as const;
 
-/** The block type "nothing": its byte, and as the walker gives it. */
+/** The block type "nothing": its byte, and the number that the walker reports for it. */
 export const NOTHING = 0x40;
 export const NO_TYPE = -NOTHING;

@@ -1,4 +1,4 @@
-/** The instruction table as arrays that a hot loop can index. Codes: 0–255 plain, 256 + n behind 0xfc, 512 + n behind 0xfd. */
+/** The instruction table as arrays that a hot loop can index. Codes: 0–255 plain, 256 + n after 0xfc, 512 + n after 0xfd. */
 import { BY_LENGTH, DEAR, FREE, OPERATOR, VALUES_OF_TRUNCATION } from '../costs.table.ts';
 import type { FeatureName } from '../features.table.ts';
 import {
@@ -19,7 +19,7 @@ export const MISC_BASE = 256;
 export const VECTOR_BASE = 512;
 const CODES = VECTOR_BASE + 256;
 
-/** The features instructions belong to, by small number. */
+/** The features that instructions belong to. */
 export const CODE_FEATURES: readonly FeatureName[] = [
   ...new Set([...PLAIN, ...MISC, ...VECTOR].map((block) => block.feature)),
 ];
@@ -37,7 +37,7 @@ export const IMMEDIATE_OF = fill(new Uint8Array(CODES), (_name, [, follows]) => 
 /** By how much the operand stack grows. */
 export const CHANGE_OF = fill(new Int8Array(CODES), (_name, [, , change]) => change);
 
-/** The fuel of the instruction; of one that pays by length, its base. */
+/** The fuel of the instruction; the base fuel of one that pays by length. */
 export const COST_OF = fill(new Uint16Array(CODES), (name) => costOf(name));
 
 /** How many values V8 may keep of what the instruction computes. */
@@ -48,15 +48,15 @@ export const FEATURE_OF = fill(new Uint8Array(CODES), (_name, _run, feature) =>
   CODE_FEATURES.indexOf(feature),
 );
 
-/** 1–4 for an instruction that leaves a NaN open: f32, f64, f32x4, f64x2. */
+/** 1–4 for an instruction whose NaN bits are not specified: f32, f64, f32x4, f64x2. */
 export const NAN_OF = fill(new Uint8Array(CODES), (name) => looseNan(name));
 
 const SPECIAL = new Set(['global.get', 'memory.grow', 'ref.func', 'table.set'].map((name) => codeOf(name)));
 
-/** What the walks look at: most operators only count. */
+/** What the passes distinguish: most operators are only counted. */
 export const ROLES = { plain: 0, control: 1, local: 2, special: 3, vector: 4 } as const;
 
-/** By code: one of ROLES. An operator that leaves a NaN open is special, or a vector. */
+/** By code: one of ROLES. An operator with unspecified NaN bits is special, or a vector. */
 export const ROLE_OF: Uint8Array = new Uint8Array(CODES).map((_none, code) => roleOf(code));
 
 const BY_LENGTH_CODES = new Set(Object.keys(BY_LENGTH).map((name) => codeOf(name)));
@@ -77,14 +77,14 @@ export function isLasting(code: number): boolean {
   return LASTING_CODES.has(code);
 }
 
-/** The code of an instruction that the table has. */
+/** The code of an instruction of the table. */
 export function codeOf(name: string): number {
   const code = CODE_OF.get(name);
   if (code === undefined) throw new TypeError(`Cannot find instruction: "${name}" is not in the table`);
   return code;
 }
 
-/** The proposal an unknown code belongs to. */
+/** The proposal that an unknown code belongs to. */
 export function refusedFeature(code: number): FeatureName {
   const rows = code < MISC_BASE ? REFUSED : code < VECTOR_BASE ? REFUSED_MISC : REFUSED_VECTOR;
   const base = code < MISC_BASE ? 0 : code < VECTOR_BASE ? MISC_BASE : VECTOR_BASE;

@@ -1,6 +1,6 @@
 /**
- * The position of the trace: the last node it passed, the work since, and the open blocks. All control flow is recorded
- * with these few operations.
+ * The current position of the trace: the last node, the work since then, and the open blocks. These few operations
+ * record all control flow.
  */
 import { MOST_UNCHECKED } from '../costs.table.ts';
 import { type Flow, GROUND, SITES } from './flow.ts';
@@ -18,14 +18,14 @@ export class Path {
   /** The last node passed, and the work since. */
   node = GROUND;
   owed = 0;
-  /** The longest way since a check. */
+  /** The longest path since a check. */
   unchecked = 0;
   heat = WARM;
   height = 0;
   mostHeight = 0;
   /** The most values that one call passes and returns. */
   mostCarried = 0;
-  /** Values that V8 may keep beside locals and operands. */
+  /** Values that V8 may keep besides locals and operands. */
   values = 0;
   isDead = false;
   hasCalls = false;
@@ -49,7 +49,7 @@ export class Path {
     return this.addCheck();
   }
 
-  /** Makes the node after a check; from there the work is counted from zero. */
+  /** Adds the node after a check, where the count of work starts again. */
   addCheck(): number {
     const node = this.flow.addNode();
     this.flow.isCheck[node] = 1;
@@ -59,7 +59,7 @@ export class Path {
     return node;
   }
 
-  /** Counts work, and cuts a long straight way by a check before the present instruction. */
+  /** Counts work, and splits a long straight path with a check before the current instruction. */
   work(cost: number): void {
     this.unchecked += cost;
     if (this.unchecked > MOST_UNCHECKED) this.#checkpoint(cost);
@@ -81,13 +81,13 @@ export class Path {
     if (this.height > this.mostHeight) this.mostHeight = this.height;
   }
 
-  /** An edge from here to a node, paid at `at`. */
+  /** Adds an edge from here to a node, with its payment at `at`. */
   pay(to: number, heat: number, at: number): void {
     const edge = this.flow.addEdge(this.node, to, this.owed, heat);
     this.flow.addSite(SITES.pay, at, at, edge);
   }
 
-  /** An edge from here to zero debt, with the site that pays it; work continues from there. */
+  /** Adds an edge from here to zero debt and the site of its payment; work continues from there. */
   toGround(kind: number, at: number, end: number): number {
     const edge = this.flow.addEdge(this.node, GROUND, this.owed, this.heat);
     this.node = GROUND;
@@ -104,14 +104,14 @@ export class Path {
     return made;
   }
 
-  /** Notes that a way leads to a label. */
+  /** Records that a path leads to a label. */
   arrive(frame: number): void {
     const { frames } = this;
     frames.branches[frame] = (frames.branches[frame] ?? 0) + 1;
     frames.unchecked[frame] = Math.max(frames.unchecked[frame] ?? 0, this.unchecked);
   }
 
-  /** Flows from here into the label of a block that ends or whose first arm ends. */
+  /** Adds the edge from here to the label of a block that ends or whose first arm ends. */
   fallInto(frame: number): void {
     this.pay(this.labelOf(frame), this.heat, this.walker.at);
     this.arrive(frame);
@@ -125,7 +125,7 @@ export class Path {
     this.isDead = false;
   }
 
-  /** What follows the present instruction is not reached. */
+  /** Marks what follows the current instruction as unreachable. */
   die(): void {
     this.isDead = true;
     this.skipDead(false);
@@ -146,7 +146,7 @@ export class Path {
       }
     }
     walker.next = walker.at;
-    // After the end of a block V8 takes the code for reachable again, unless it is marked as unreachable.
+    // After the end of a block V8 treats code as reachable again, unless an `unreachable` comes first.
     if (isDeaf) this.flow.addSite(SITES.dropDeaf, start, walker.at, 0);
     else if (walker.at > start) this.flow.addSite(SITES.drop, start, walker.at, 0);
   }

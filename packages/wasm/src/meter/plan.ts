@@ -18,15 +18,15 @@ export const PROTOCOLS = {
   host: 0,
   /** Takes the counter from the global and leaves it there. */
   local: 1,
-  /** Takes the counter as the last parameter and gives it back as the last result. */
+  /** Takes the counter as the last parameter and returns it as the last result. */
   thread: 2,
-  /** Does not know of the counter: its callers pay. */
+  /** Does not use the counter: its callers pay. */
   prepaid: 3,
 } as const;
 
 /**
  * The counter holds fuel in its upper 48 bits and stack units in its lower 16. Bit 15 is set by an overdraft of the stack,
- * and in the global by every stop: nowhere else.
+ * and in the global by every stop, and nowhere else.
  */
 export const FUEL_UNIT = 0x1_0000;
 export const MOST_STACK_UNITS = 0x7fff;
@@ -49,7 +49,7 @@ export class Plan {
   readonly module: WasmModule;
   readonly limits: Limits;
   readonly isDeterministic: boolean;
-  /** Whether a global can bring a vector into a function that has none. */
+  /** Whether a global can hold a vector: then a function without vectors can still get one. */
   readonly hasVectorGlobals: boolean;
   /** By function: one of PROTOCOLS. */
   readonly protocol: Uint8Array;
@@ -57,12 +57,12 @@ export class Plan {
   readonly light: Uint8Array;
   /** By function: 1 where a reference to it is taken. */
   readonly referenced: Uint8Array;
-  /** By imported function: fuel of one call beside that of the operator. */
+  /** By imported function: fuel of one call besides that of the operator. */
   readonly hostFuel: Float64Array;
-  /** By function: the index of the copy that its callers pay for, where it is another one. */
+  /** By function: the index of the copy that its callers pay for, where there is one. */
   readonly bareOf = new Map<number, number>();
   /** By function: the index of the function that replaces it in exports. */
-  readonly doorOf = new Map<number, number>();
+  readonly wrapperOf = new Map<number, number>();
   readonly added: Added[] = [];
   readonly types: FunctionType[];
   /** The global that holds the counter while no function has it. */
@@ -90,7 +90,7 @@ export class Plan {
     this.hostFuel = hostFuelOf(module, survey, hostFuel);
   }
 
-  /** How a function is called; through a table, as the types there ask for. */
+  /** How a function is called; through a table, as the types there require. */
   protocolOf(callee: number): number {
     return callee < 0 ? PROTOCOLS.local : (this.protocol[callee] ?? PROTOCOLS.local);
   }
@@ -101,7 +101,7 @@ export class Plan {
     return type;
   }
 
-  /** The index of a type, made if it is new. */
+  /** The index of a type, which is added if it is new. */
   typeIndex(type: FunctionType): number {
     const key = keyOf(type);
     const known = this.#typeKeys.get(key);
@@ -111,18 +111,18 @@ export class Plan {
     return this.types.length - 1;
   }
 
-  /** The type of a function that takes the counter along, by the index of its own type. */
+  /** The type of a function that is passed the counter, by the index of its original type. */
   threadType(type: number): number {
     return remembered(this.#threadTypes, type, () => this.typeIndex(threaded(this.typeOf(type))));
   }
 
-  /** The type of a block that leaves what a function of that type does. */
+  /** The type of a block with the results of a function of that type. */
   resultsType(type: number): number {
     const { results } = this.typeOf(type);
     return remembered(this.#resultsTypes, type, () => this.typeIndex({ params: [], results }));
   }
 
-  /** Adds a function and gives its index. */
+  /** Adds a function and returns its index. */
   add(type: FunctionType, body: Uint8Array): number {
     this.added.push({ type: this.typeIndex(type), body });
     return this.module.functions.length + this.added.length - 1;
@@ -147,7 +147,7 @@ export class Plan {
 /** How many units of the counter's lower bits a number of bytes is. */
 export function stackUnits(bytes: number): number {
   const units = Math.ceil(bytes / STACK_UNIT_BYTES);
-  // Boundary: a frame that the counter cannot hold is never taken for a smaller one.
+  // Boundary: a frame that the counter cannot represent never counts as a smaller one.
   if (units <= MOST_STACK_UNITS) return units;
   throw new WasmError('limit', `Cannot meter function: its frame takes ${bytes} bytes of stack`, {
     detail: 'stackBytes',
@@ -165,7 +165,7 @@ function chooseProtocols(
 ): Uint8Array {
   return Uint8Array.from(module.functions, (_type, index) => {
     if (index < module.importedFunctions) return PROTOCOLS.host;
-    // A prepaid body is copied as it is, so it must have no NaN to be made canonical.
+    // A prepaid body is copied unchanged, so it must have no NaN to be made canonical.
     const isCopied = !isDeterministic || survey.openNans[index] === 0;
     if ((survey.prepaid[index] ?? 0) > 0 && isCopied) return PROTOCOLS.prepaid;
     // A function whose reference is taken keeps its type, and so do both sides of a tail call.
@@ -174,7 +174,7 @@ function chooseProtocols(
   });
 }
 
-/** A host function that is also in a table can be called without our knowing: its fuel is then taken by the host. */
+/** A host function that is also in a table can be called where the meter cannot see it: then the host charges its fuel. */
 function hostFuelOf(
   module: WasmModule,
   survey: Survey,

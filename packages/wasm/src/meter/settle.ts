@@ -3,21 +3,21 @@
  * is work paid in advance. An edge needs no payment when the debts of its ends differ by exactly its work. Joining nodes
  * along the hottest edges first gives the spanning forest that leaves only the coldest edges with a payment.
  *
- * At a check the fuel in the counter must not look shorter than what completing the call can need, or a call with just
- * enough fuel would be stopped: the debt there is never below minus the least work to the next place with no debt.
+ * Work paid in advance must not make a check stop a call that has just enough fuel: at a check the debt is never below
+ * minus the least work to the next node without debt.
  */
 import { MOST_UNCHECKED } from '../costs.table.ts';
-import { type Flow, GROUND, twice } from './flow.ts';
+import { doubled, type Flow, GROUND } from './flow.ts';
 
 const FAR = 2 ** 30;
 const HEATS = 256;
 
-/** Settles one function after the other, in arrays it keeps. */
+/** Settles one function after the other, in arrays that it reuses. */
 export class Settler {
-  /** By node: the node it hangs on, and its debt beyond that node's. */
+  /** By node: its parent in the forest, and its debt relative to the parent. */
   #parent = new Int32Array(256);
   #beyond = new Float64Array(256);
-  /** By root: the least debt it may have; the least and the most that a node of its tree is beyond it. */
+  /** By root: the least debt it may have; the least and the most debt of its tree relative to it. */
   #least = new Float64Array(256);
   #low = new Float64Array(256);
   #high = new Float64Array(256);
@@ -52,7 +52,7 @@ export class Settler {
 
   #prepare(flow: Flow): void {
     while (this.#parent.length < flow.nodes) this.#grow();
-    while (this.#order.length < flow.edges) this.#order = twice(this.#order);
+    while (this.#order.length < flow.edges) this.#order = doubled(this.#order);
     for (let node = 0; node < flow.nodes; node += 1) {
       this.#parent[node] = node;
       this.#beyond[node] = 0;
@@ -63,7 +63,7 @@ export class Settler {
     this.#distance[GROUND] = 0;
   }
 
-  /** Finds the least work from each node to the next ground or check. Edges lead forward, so one pass back is enough. */
+  /** Finds the least work from each node to the next ground or check. Edges lead forward, so one backward pass is enough. */
   #measure(flow: Flow): void {
     for (let edge = flow.edges - 1; edge >= 0; edge -= 1) {
       if (flow.isHard[edge] === 2) continue;
@@ -95,7 +95,7 @@ export class Settler {
     }
   }
 
-  /** Orders the edges from hot to cold, and among equals from the last to the first: what is left to pay is paid early. */
+  /** Orders the edges from hot to cold, and equal ones from last to first, so that remaining payments come early. */
   #sort(flow: Flow): void {
     const buckets = this.#buckets;
     let [first, last] = [HEATS, 0];
@@ -110,9 +110,9 @@ export class Settler {
     }
     for (let edge = 0; edge < flow.edges; edge += 1) {
       const slot = HEATS - (flow.heat[edge] ?? 0);
-      const place = (buckets[slot] ?? 0) - 1;
-      buckets[slot] = place;
-      this.#order[place] = edge;
+      const position = (buckets[slot] ?? 0) - 1;
+      buckets[slot] = position;
+      this.#order[position] = edge;
     }
     buckets.fill(0, first, last + 1);
   }
@@ -124,7 +124,7 @@ export class Settler {
     if (a === b) return;
     const fromBeyond = a === from ? 0 : (this.#beyond[from] ?? 0);
     const toBeyond = b === to ? 0 : (this.#beyond[to] ?? 0);
-    // How far root b is beyond root a.
+    // The debt of root b relative to root a.
     const shift = fromBeyond + cost - toBeyond;
     const low = Math.min(this.#low[a] ?? 0, (this.#low[b] ?? 0) + shift);
     const high = Math.max(this.#high[a] ?? 0, (this.#high[b] ?? 0) + shift);
@@ -138,7 +138,7 @@ export class Settler {
     this.#least[a] = least;
   }
 
-  /** Says whether the tree of the ground, whose debt is fixed, may have that bound. */
+  /** Whether the tree of the ground, whose debt is fixed, satisfies that bound. */
   #fitsGround(a: number, b: number, least: number, shift: number): boolean {
     const ground = this.#find(GROUND);
     const beyond = ground === GROUND ? 0 : (this.#beyond[GROUND] ?? 0);
@@ -154,7 +154,7 @@ export class Settler {
       total += this.#beyond[root] ?? 0;
       root = this.#parent[root] ?? root;
     }
-    // The second walk hangs every node of the path right under the root.
+    // The second pass makes the root the parent of every node of the path.
     let step = node;
     while (step !== root) {
       const next = this.#parent[step] ?? root;
@@ -168,11 +168,11 @@ export class Settler {
   }
 
   #grow(): void {
-    this.#parent = twice(this.#parent);
-    this.#beyond = twice(this.#beyond);
-    this.#least = twice(this.#least);
-    this.#low = twice(this.#low);
-    this.#high = twice(this.#high);
-    this.#distance = twice(this.#distance);
+    this.#parent = doubled(this.#parent);
+    this.#beyond = doubled(this.#beyond);
+    this.#least = doubled(this.#least);
+    this.#low = doubled(this.#low);
+    this.#high = doubled(this.#high);
+    this.#distance = doubled(this.#distance);
   }
 }

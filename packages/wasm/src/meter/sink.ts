@@ -1,4 +1,4 @@
-/** Bytes that grow at the end. */
+/** A growing buffer of bytes. */
 export class Sink {
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
@@ -19,12 +19,12 @@ export class Sink {
     this.length += values.length;
   }
 
-  /** Copies a stretch of other bytes. */
+  /** Appends a range of other bytes. */
   copy(from: Uint8Array, start: number, end: number): void {
     const count = end - start;
     if (count <= 0) return;
     this.#reserve(count);
-    // A call of the runtime costs more than a few bytes.
+    // For a few bytes a loop is cheaper than a call into the runtime.
     if (count > 64) this.bytes.set(from.subarray(start, end), this.length);
     else
       for (let index = 0; index < count; index += 1)

@@ -1,4 +1,4 @@
-/** How much of the stack an activation of a function is counted for. */
+/** How many units of stack an activation of a function counts as. */
 import {
   BYTES_PER_VALUE,
   FRAME_BYTES,
@@ -10,8 +10,8 @@ import { stackUnits } from './plan.ts';
 import type { Trace } from './trace.ts';
 
 /**
- * What a frame takes in V8's simplest code, at most: its values and operands, and the space for arguments and results;
- * and a share of what it may take in the optimised one. A small function that calls nothing is left out.
+ * The most that a frame takes in V8's baseline code (values, operands, space for arguments and results) and a share of
+ * what it may take in optimised code. A small function that calls nothing is not counted.
  */
 export function frameUnits(trace: Trace, slots: number, bodyBytes: number): number {
   const width = trace.usesVectors ? 16 : 8;
@@ -20,7 +20,7 @@ export function frameUnits(trace: Trace, slots: number, bodyBytes: number): numb
   return trace.hasCalls || bytes > UNCOUNTED_FRAME_BYTES ? stackUnits(bytes) : 0;
 }
 
-/** The share of hidden values: what V8 computes once and keeps, of the function's own operators and of inlined ones. */
+/** The share of hidden values: results that V8 may keep, of the function's own operators and of inlined ones. */
 function hiddenSlots(values: number, bodyBytes: number): number {
   const inlined = Math.min(bodyBytes, MOST_BYTES_WITH_VALUES) / BYTES_PER_VALUE;
   return Math.ceil((values + inlined) / VALUES_PER_SLOT);

@@ -1,13 +1,13 @@
 /**
- * The first walk over all bodies. It refuses what is past the limits, checks every index that the meter will use, and
- * gathers what has to be known of all functions before one of them can be rewritten.
+ * The first pass over all bodies. It refuses what is past the limits, checks every index that the meter will use, and
+ * collects what must be known of all functions before one of them can be rewritten.
  */
 import { entryFuel, MOST_LIGHT, MOST_LIGHT_SLOTS, MOST_PREPAID } from '../costs.table.ts';
 import { WasmError } from '../error.ts';
 import type { FeatureName } from '../features.table.ts';
 import type { Limits } from '../limits.ts';
 import type { WasmModule } from '../read/module.ts';
-import { Burden } from './burden.ts';
+import { CompileCost } from './compile-cost.ts';
 import { readLocals } from './locals.ts';
 import { NO_TYPE, OP } from './op.ts';
 import { CHANGE_OF, COST_OF, isLasting, MISC_BASE, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
@@ -22,28 +22,28 @@ export type Survey = {
   readonly inTailCall: Uint8Array;
   /** By function: 1 where a reference to it is taken, in a section or in a body. */
   readonly referenced: Uint8Array;
-  /** By function: 1 where it makes NaNs whose bits are open. */
+  /** By function: 1 where it makes NaNs whose bits the specification leaves open. */
   readonly openNans: Uint8Array;
-  /** By function: the most a call of it costs, when it has no loops and no calls and that is little; else 0. */
+  /** By function: the most that a call costs, if it has no loops and no calls and costs little; else 0. */
   readonly light: Uint8Array;
-  /** By function: what a call of it costs, when that is the same always and little; else 0. */
+  /** By function: what a call costs, if that is little and always the same; else 0. */
   readonly prepaid: Uint8Array;
-  /** Its tables and globals are private, these start small, and nothing in it changes a table or drops a segment. */
+  /** Tables and globals are private, globals have short initial values, and nothing changes a table or drops a segment. */
   readonly isRenewable: boolean;
 };
 
-/** What the first values of globals may be long together; a thousand of them are 6 KB, and sums in them have no end. */
+/** The most bytes of all initial values of globals; a thousand usually take 6 KB, but constant expressions can be long. */
 const MOST_INITIAL_BYTES = 16 * 1024;
 
-/** More than twice what the heaviest real modules have. */
+/** More than twice what the heaviest real modules need. */
 const WEIGHT_PER_BYTE = 4;
 
 export function survey(module: WasmModule, limits: Limits): Survey {
   return new Surveyor(module, limits).run();
 }
 
-/** Whether its tables and globals are not shared, and resetting the globals is a small function. */
-function canSetBack({ imports, globals }: WasmModule): boolean {
+/** Whether tables and globals are not shared, and resetting the globals takes a small function. */
+function canReset({ imports, globals }: WasmModule): boolean {
   const initialBytes = globals.reduce((sum, { start, end }) => sum + end - start, 0);
   // Boundary: the added body is never one that V8 would refuse or take long to compile.
   if (initialBytes > MOST_INITIAL_BYTES) return false;
@@ -54,7 +54,7 @@ class Surveyor {
   readonly #module: WasmModule;
   readonly #limits: Limits;
   readonly #walker: Walker;
-  readonly #burden = new Burden();
+  readonly #compileCost = new CompileCost();
   readonly #inTailCall: Uint8Array;
   readonly #referenced: Uint8Array;
   readonly #openNans: Uint8Array;
@@ -64,7 +64,7 @@ class Surveyor {
   #deepestNesting = 0;
   #mostLocals = 0;
   #isRenewable: boolean;
-  // Of the present function:
+  // Of the current function:
   #function = 0;
   #nesting = 0;
   #targets = 0;
@@ -82,7 +82,7 @@ class Surveyor {
     this.#openNans = new Uint8Array(module.functions.length);
     this.#light = new Uint8Array(module.functions.length);
     this.#prepaid = new Uint8Array(module.functions.length);
-    this.#isRenewable = canSetBack(module);
+    this.#isRenewable = canReset(module);
   }
 
   run(): Survey {
@@ -111,7 +111,7 @@ class Surveyor {
     const { params, results } = this.#typeOf(this.#function);
     const locals = readLocals(walker, start, end, this.#limits.locals);
     this.#locals = params.length + locals.total;
-    this.#burden.begin(this.#locals);
+    this.#compileCost.begin(this.#locals);
     this.#mostLocals = Math.max(this.#mostLocals, this.#locals);
     this.#nesting = 0;
     this.#targets = 0;
@@ -126,13 +126,13 @@ class Surveyor {
       const { code } = walker;
       this.#cost += COST_OF[code] ?? 0;
       const role = ROLE_OF[code] ?? 0;
-      if (role === ROLES.control) this.#lookAtControl(code);
+      if (role === ROLES.control) this.#visitControl(code);
       else {
-        this.#burden.change(CHANGE_OF[code] ?? 0);
-        if (role !== ROLES.plain) this.#look(code, role);
+        this.#compileCost.change(CHANGE_OF[code] ?? 0);
+        if (role !== ROLES.plain) this.#visit(code, role);
       }
     } while (this.#nesting >= 0);
-    this.#requireBearable();
+    this.#requireCompilable();
     if (walker.next !== end)
       throw this.#malformed('function: there are bytes after its end, expected none', walker.next);
     if (this.#isShort && this.#cost <= MOST_LIGHT) this.#light[this.#function] = this.#cost;
@@ -140,15 +140,15 @@ class Surveyor {
       this.#prepaid[this.#function] = this.#cost;
   }
 
-  #look(code: number, role: number): void {
+  #visit(code: number, role: number): void {
     if (role === ROLES.local) this.#requireBelow('local', this.#walker.first, this.#locals);
     else {
       if ((NAN_OF[code] ?? 0) > 0) this.#openNans[this.#function] = 1;
-      if (role === ROLES.special) this.#lookAtRare(code);
+      if (role === ROLES.special) this.#visitRare(code);
     }
   }
 
-  #lookAtControl(code: number): void {
+  #visitControl(code: number): void {
     const { first } = this.#walker;
     switch (code) {
       case OP.loop:
@@ -161,20 +161,20 @@ class Surveyor {
         return;
       case OP.end:
         this.#nesting -= 1;
-        this.#burden.close();
+        this.#compileCost.close();
         return;
       case OP.else:
-        this.#burden.turn();
+        this.#compileCost.openElse();
         return;
       case OP.br:
       case OP.branchIf:
         this.#branch(code, first);
         return;
       case OP.branchTable:
-        this.#lookAtTable();
+        this.#visitBranchTable();
         return;
       default:
-        this.#lookAtCall(code);
+        this.#visitCall(code);
     }
   }
 
@@ -183,58 +183,58 @@ class Surveyor {
     if (type >= 0) this.#requireBelow('type', type, this.#module.types.length);
     this.#nesting += 1;
     if (this.#nesting > this.#deepestNesting) this.#deepestNesting = this.#nesting;
-    if (this.#nesting > this.#limits.nesting) throw this.#past('nesting', this.#nesting);
-    this.#burden.change(CHANGE_OF[code] ?? 0);
+    if (this.#nesting > this.#limits.nesting) throw this.#pastLimit('nesting', this.#nesting);
+    this.#compileCost.change(CHANGE_OF[code] ?? 0);
     const shape = type >= 0 ? this.#module.types[type] : undefined;
-    this.#burden.open(shape?.params.length ?? 0, shape?.results.length ?? (type === NO_TYPE ? 0 : 1));
+    this.#compileCost.open(shape?.params.length ?? 0, shape?.results.length ?? (type === NO_TYPE ? 0 : 1));
   }
 
   #branch(code: number, label: number): void {
     this.#split(1);
     this.#requireBelow('label', label, this.#nesting + 1);
-    if (code === OP.br) this.#burden.die();
-    else this.#burden.change(-1);
+    if (code === OP.br) this.#compileCost.endBlock();
+    else this.#compileCost.change(-1);
   }
 
-  /** Counts where control splits, which ends straight code. */
+  /** Counts a branch, which ends straight-line code. */
   #split(ways: number): void {
     this.#isStraight = false;
-    this.#burden.split(ways);
+    this.#compileCost.split(ways);
   }
 
-  /** Boundary: what V8's compiler would take too long for, at the first call, is refused before V8 sees it. */
-  #requireBearable(): void {
-    const { weight, total, mostHeight } = this.#burden;
-    if (mostHeight > this.#limits.operands) throw this.#past('operands', mostHeight);
-    if (weight > this.#limits.functionWeight) throw this.#past('functionWeight', Math.ceil(weight));
-    if (total > this.#mostTotal()) throw this.#past('moduleWeight', Math.ceil(total));
+  /** Boundary: what V8's compiler would take too long for is refused before V8 sees it. */
+  #requireCompilable(): void {
+    const { weight, total, mostHeight } = this.#compileCost;
+    if (mostHeight > this.#limits.operands) throw this.#pastLimit('operands', mostHeight);
+    if (weight > this.#limits.functionWeight) throw this.#pastLimit('functionWeight', Math.ceil(weight));
+    if (total > this.#mostTotal()) throw this.#pastLimit('moduleWeight', Math.ceil(total));
   }
 
-  /** A module may be as heavy as one function, and by its size heavier: so compiling takes time in proportion. */
+  /** The limit grows with the size of the module, so that compiling takes time in proportion to it. */
   #mostTotal(): number {
     const { functionWeight, moduleWeight } = this.#limits;
     return Math.min(moduleWeight, functionWeight + WEIGHT_PER_BYTE * this.#module.bytes.length);
   }
 
-  #lookAtTable(): void {
+  #visitBranchTable(): void {
     const walker = this.#walker;
-    // However long the table is, it leads to no more places than there are labels.
+    // However long the table is, it has no more distinct targets than there are labels.
     this.#split(Math.min(walker.first, this.#nesting) + 1);
     this.#targets += walker.first + 1;
-    if (this.#targets > this.#limits.branchTargets) throw this.#past('branchTargets', this.#targets);
+    if (this.#targets > this.#limits.branchTargets) throw this.#pastLimit('branchTargets', this.#targets);
     const end = walker.next;
     walker.next = walker.labelsAt;
     while (walker.next < end) this.#requireBelow('label', walker.readIndex(walker.next), this.#nesting + 1);
-    this.#burden.die();
+    this.#compileCost.endBlock();
   }
 
-  #lookAtCall(code: number): void {
+  #visitCall(code: number): void {
     const { first } = this.#walker;
     if (code === OP.nop) return;
-    // A function that can leave before its end does not cost the same always.
+    // A function that can return early does not always cost the same.
     this.#isStraight = false;
     if (code < OP.call) {
-      this.#burden.die();
+      this.#compileCost.endBlock();
       return;
     }
     this.#isShort = false;
@@ -243,21 +243,21 @@ class Surveyor {
     else this.#requireBelow('type', first, this.#module.types.length);
     this.#weighCall(code, isDirect);
     if (code < OP.returnCall) return;
-    this.#burden.die();
+    this.#compileCost.endBlock();
     this.#inTailCall[this.#function] = 1;
     if (code === OP.returnCall) this.#inTailCall[first] = 1;
   }
 
-  /** The meter checks the fuel before a call of the host or through a table, which is a branch as well. */
+  /** The meter checks the fuel before a call to the host or through a table, and that check is a branch. */
   #weighCall(code: number, isDirect: boolean): void {
     const { first } = this.#walker;
     const type = isDirect ? this.#typeOf(first) : this.#module.types[first];
-    this.#burden.change(CHANGE_OF[code] ?? 0);
-    if (!isDirect || first < this.#module.importedFunctions) this.#burden.split(1);
-    this.#burden.call(type?.params.length ?? 0, type?.results.length ?? 0);
+    this.#compileCost.change(CHANGE_OF[code] ?? 0);
+    if (!isDirect || first < this.#module.importedFunctions) this.#compileCost.split(1);
+    this.#compileCost.call(type?.params.length ?? 0, type?.results.length ?? 0);
   }
 
-  #lookAtRare(code: number): void {
+  #visitRare(code: number): void {
     const { first } = this.#walker;
     if (isLasting(code)) this.#isRenewable = false;
     if (code === OP.refFunc) {
@@ -273,7 +273,7 @@ class Surveyor {
     return type;
   }
 
-  /** Boundary: an index is used only once it is known to name something. */
+  /** Boundary: an index is used only after it is known to be in range. */
   #requireBelow(what: string, index: number, count: number): void {
     if (index >= count)
       throw this.#malformed(
@@ -286,7 +286,7 @@ class Surveyor {
     return new WasmError('malformed', `Cannot read ${what}`, { offset });
   }
 
-  #past(limit: keyof Limits, count: number): WasmError {
+  #pastLimit(limit: keyof Limits, count: number): WasmError {
     const most = limit === 'moduleWeight' ? this.#mostTotal() : this.#limits[limit];
     const what = `function ${this.#function}: its ${limit} is ${count}, expected at most ${most}`;
     return new WasmError('limit', `Cannot accept ${what}`, { offset: this.#walker.at, detail: limit });

@@ -1,6 +1,6 @@
 /**
- * The second walk over a body: it records the flow of work (see `flow.ts`) and the sites where code has to be put in.
- * The module is valid by now, so types are trusted here; dead code is not traced, and is dropped.
+ * The second pass over a body: it records the flow of work (see `flow.ts`) and the sites where code is inserted. The
+ * module is valid by now, so types are trusted here; dead code is not traced, and is dropped.
  */
 import { entryFuel, VALUES_OF_NAN } from '../costs.table.ts';
 import type { FunctionType } from '../read/module.ts';
@@ -17,9 +17,9 @@ import { Path, WARM } from './path.ts';
 import type { Plan } from './plan.ts';
 import type { Walker } from './walker.ts';
 
-/** What the trace of one function says beside its flow. */
+/** What the trace of one function records besides its flow. */
 export type Trace = {
-  /** The node right after the check at entry. */
+  /** The node after the check at entry. */
   readonly entry: number;
   /** Whether branches lead to the end of the function. */
   readonly hasExitLabel: boolean;
@@ -28,7 +28,7 @@ export type Trace = {
   readonly mostHeight: number;
   /** The most values that one call passes and returns. */
   readonly mostCarried: number;
-  /** Values that V8 may keep beside locals and operands. */
+  /** Values that V8 may keep besides locals and operands. */
   readonly values: number;
   readonly usesVectors: boolean;
   /** Kinds of NaN to be made canonical, as bits. */

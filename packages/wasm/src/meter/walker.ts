@@ -1,6 +1,6 @@
 /**
  * Steps through the instructions of a body, one at a time and forward only. It checks that what it reads is a known
- * instruction of an allowed feature that ends inside the body; whether indices and types fit is for its users and V8.
+ * instruction of an allowed feature that ends inside the body; its users and V8 check indices and types.
  */
 import { WasmError } from '../error.ts';
 import { type FeatureName, requireFeature } from '../features.table.ts';
@@ -24,7 +24,7 @@ const HAS_MEMORY = 0x40;
 
 export class Walker {
   readonly bytes: Uint8Array;
-  /** Where the present instruction begins. */
+  /** Where the current instruction begins. */
   at = 0;
   /** Where the next one begins. */
   next = 0;
@@ -65,13 +65,13 @@ export class Walker {
     if (at >= this.end) throw this.#short();
     this.next = at + 1;
     let code = this.bytes[at] ?? 0;
-    // A code that has occurred before is known and allowed; a prefix never counts.
+    // A code that has occurred before is known and allowed; a prefix is never marked.
     if (this.#met[code] !== 1) code = this.#meet(code);
     this.code = code;
     const follows = IMMEDIATE_OF[code] ?? 0;
     if (follows === IMMEDIATES.none) return;
     const byte = this.bytes[at + 1] ?? 0x80;
-    // The most frequent of all: one small index.
+    // The most frequent immediate: one small index.
     if (follows === IMMEDIATES.local && byte < 0x80) {
       this.first = byte;
       this.next = at + 2;
@@ -92,7 +92,7 @@ export class Walker {
   /** Reads a value type at `at`, which is one byte, and leaves `next` after it. */
   readValueType(at: number): number {
     const byte = this.bytes[at] ?? 0;
-    // Boundary: a type that V8 reads as more than one byte would put us out of step with it.
+    // Boundary: a type that V8 reads as more than one byte would be read differently here.
     if (!VALUE_TYPES.has(byte)) refuseType(byte, 'a value type', at);
     if (byte === V128) this.#require('simd', at);
     this.next = at + 1;
@@ -124,7 +124,7 @@ export class Walker {
     return code < 256 ? VECTOR_BASE + code : this.#refuse(VECTOR_BASE + code);
   }
 
-  /** Looks at a code for the first time: it must be in the table, and its feature allowed. */
+  /** Checks a code that occurs for the first time: it must be in the table, and its feature allowed. */
   #meet(byte: number): number {
     const isPrefix = byte === MISC_PREFIX || byte === VECTOR_PREFIX;
     const code = isPrefix ? this.#behindPrefix(byte) : byte;
@@ -234,11 +234,11 @@ export class Walker {
     return -byte;
   }
 
-  /** An index of a type in several bytes. V8 also accepts one-byte types in this form; we do not. */
+  /** A type index of several bytes. V8 also accepts one-byte types in this form; this walker does not. */
   #readLongBlockType(at: number): number {
     const value = this.readIndex(at);
     const isNegative = ((this.bytes[this.next - 1] ?? 0) & 0x40) !== 0;
-    // Boundary: the same bytes must mean the same to V8 and to us.
+    // Boundary: the same bytes must mean the same here and in V8.
     if (isNegative)
       throw malformed('block type: it is written in more bytes than it needs, expected one', at);
     this.#require('multi-value', this.at);

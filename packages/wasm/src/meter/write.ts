@@ -1,4 +1,4 @@
-/** Puts the rewritten module together, section by section, in the order the format asks for. */
+/** Writes the rewritten module, section by section, in the order that the format requires. */
 import type { FunctionType, WasmModule } from '../read/module.ts';
 import { I64 } from '../read/value-type.ts';
 import type { Controls } from './controls.ts';
@@ -12,7 +12,7 @@ export type Writing = {
   /** The bodies of all functions that the module defines, each with its size. */
   readonly code: Sink;
   readonly controls: Controls;
-  /** The forced extents of all memories and tables, imported ones too. */
+  /** The extents of all memories and tables after limiting, imported ones too. */
   readonly memories: readonly Extent[];
   readonly tables: readonly Extent[];
   readonly importMemories: boolean;
@@ -36,13 +36,13 @@ export function writeModule(writing: Writing): Uint8Array<ArrayBuffer> {
   let next = 0;
   for (const section of module.sections) {
     if (section.id === 0) {
-      // Hints about code name offsets in it, which have changed.
+      // Hints about code refer to offsets in it, which have changed.
       if (section.name?.startsWith('metadata.code.') === true) continue;
       out.copy(module.bytes, section.headerStart, section.end);
       continue;
     }
-    const place = ORDER.indexOf(section.id);
-    while (next <= place) writeSection(out, ORDER[next++] ?? 0, writing);
+    const position = ORDER.indexOf(section.id);
+    while (next <= position) writeSection(out, ORDER[next++] ?? 0, writing);
   }
   while (next < ORDER.length) writeSection(out, ORDER[next++] ?? 0, writing);
   return out.taken();
@@ -158,19 +158,19 @@ function writeGlobals(out: Sink, { plan, initialCounter }: Writing): number {
 }
 
 function writeExports(out: Sink, { plan, controls, deferStart }: Writing): number {
-  const { module, doorOf } = plan;
+  const { module, wrapperOf } = plan;
   for (const each of module.exports) {
-    const door = each.kind === 'function' ? doorOf.get(each.index) : undefined;
-    if (door === undefined) {
+    const wrapper = each.kind === 'function' ? wrapperOf.get(each.index) : undefined;
+    if (wrapper === undefined) {
       out.copy(module.bytes, each.start, each.end);
       continue;
     }
     out.copy(module.bytes, each.start, afterName(module.bytes, each.start) + 1);
-    out.index(door);
+    out.index(wrapper);
   }
   for (const { name, index } of controls) writeExport(out, name, index);
   if (!deferStart || module.start === undefined) return module.exports.length + controls.length;
-  writeExport(out, 'palisade:start', doorOf.get(module.start) ?? module.start);
+  writeExport(out, 'palisade:start', wrapperOf.get(module.start) ?? module.start);
   return module.exports.length + controls.length + 1;
 }
 
@@ -184,12 +184,12 @@ function writeStart(out: Sink, { plan, deferStart }: Writing): void {
   const { start } = plan.module;
   if (start === undefined || deferStart) return;
   const content = new Sink(8);
-  content.index(plan.doorOf.get(start) ?? start);
+  content.index(plan.wrapperOf.get(start) ?? start);
   out.byte(8);
   out.sized(content);
 }
 
-/** The one section that is large: it is not gathered first. */
+/** The one section that is large: it is not buffered first. */
 function writeCode(out: Sink, { plan, code }: Writing): void {
   const { functions, importedFunctions } = plan.module;
   const head = new Sink(8);

@@ -6,7 +6,7 @@ const END = 0x0b;
 /** The number of locals and `end`. */
 const LEAST_BODY_BYTES = 2;
 
-/** The code section: where each body is. What is in it is the scanner's matter. */
+/** The code section: the location of each body. The survey reads their contents. */
 export function readCode(cursor: Cursor, draft: Draft): void {
   const offset = cursor.at;
   const count = readCount(cursor, 'bodies', 1 + LEAST_BODY_BYTES);

@@ -10,7 +10,7 @@ const HEAP_PREFIX = 0xfb;
 const VECTOR_PREFIX = 0xfd;
 const V128_CONST = 0x0c;
 
-/** Passes a constant expression that gives one `type`, and marks the functions that it names. */
+/** Reads past a constant expression of the type `type`, and marks the functions that it references. */
 export function readConstant(cursor: Cursor, draft: Draft, type: ValueType): void {
   const start = cursor.at;
   draft.operandCount = 0;
@@ -19,7 +19,7 @@ export function readConstant(cursor: Cursor, draft: Draft, type: ValueType): voi
     const opcode = cursor.u8('a constant expression');
     if (opcode === END) break;
     const left = readOperator(cursor, draft, opcode, offset);
-    // Boundary: operands that wait for their operator are bounded like blocks that wait for their end.
+    // Boundary: pending operands are bounded like open blocks.
     requireWithin('nesting', draft.operandCount + 1, draft.limits, offset);
     draft.operands[draft.operandCount++] = left;
   }
@@ -28,7 +28,7 @@ export function readConstant(cursor: Cursor, draft: Draft, type: ValueType): voi
   }
 }
 
-/** Passes a constant expression that gives an i32, and gives it where it is one number and nothing else. */
+/** Reads past a constant expression of type i32, and returns its value if it is a single number. */
 export function readPlainConstant(cursor: Cursor, draft: Draft): number | undefined {
   const ahead = new Cursor(cursor.bytes, cursor.at, cursor.at + cursor.left);
   readConstant(cursor, draft, I32);
@@ -37,7 +37,7 @@ export function readPlainConstant(cursor: Cursor, draft: Draft): number | undefi
   return ahead.at === cursor.at - 1 ? value >>> 0 : undefined;
 }
 
-/** Passes one operator and gives the type of what it leaves; each leaves one value. */
+/** Reads past one operator and returns the type of its result; each has one result. */
 function readOperator(cursor: Cursor, draft: Draft, opcode: number, offset: number): ValueType {
   switch (opcode) {
     case I32_CONST:
@@ -76,7 +76,7 @@ function readOperator(cursor: Cursor, draft: Draft, opcode: number, offset: numb
   }
 }
 
-/** The type of a global that no one can change any more. */
+/** The type of an immutable global. */
 function readGlobalGet(cursor: Cursor, draft: Draft): ValueType {
   const offset = cursor.at;
   const index = readIndex(cursor, 'global', draft.globals.length);
@@ -84,7 +84,7 @@ function readGlobalGet(cursor: Cursor, draft: Draft): ValueType {
   if (global === undefined || global.mutable) {
     throw malformed(`mutable global ${index} is in a constant expression, expected an immutable one`, offset);
   }
-  // Only the newest engines take a global that the module defines itself; it came with "gc".
+  // Only the newest engines accept a global that the module defines itself; that came with "gc".
   if (!global.imported) unsupported('gc', offset);
   return global.type;
 }

@@ -1,13 +1,13 @@
 import { malformed } from './refusal.ts';
 
-// A byte order mark is part of a name, not a mark: two names that differ by it are two names.
+// A byte order mark is part of the name: two names that differ only by it are different.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Most names are short ASCII, and the decoder takes ten times as long for those. */
+/** Most names are short ASCII; for those the decoder would take ten times as long. */
 const SHORT_BYTES = 64;
 
 /**
- * A place in a range of bytes that only moves forward and never past the end of its range. Every read is checked and
+ * A position in a range of bytes that only moves forward and never past the end of its range. Every read is checked and
  * throws WasmError `malformed` with the offset of what is wrong. Numbers follow V8: a LEB128 may be padded up to the
  * length of its largest value, but no further, and the unused bits of the last byte must repeat the sign.
  */
@@ -72,7 +72,7 @@ export class Cursor {
     return value + high * 0x1000_0000;
   }
 
-  /** Passes a signed number of 64 bits, checked like the others; its value is never needed here. */
+  /** Reads past a signed number of 64 bits, checked like the others; its value is never needed here. */
   skipI64(what: string): void {
     for (let length = 1; length < 10; length += 1) {
       if (this.u8(what) < 0x80) return;

@@ -8,7 +8,7 @@ const ACTIVE = 0;
 const PASSIVE = 1;
 const ACTIVE_IN_MEMORY = 2;
 
-/** The data count section: it says early how many data segments there will be. */
+/** The data count section: how many data segments will follow. */
 export function readDataCount(cursor: Cursor, draft: Draft): void {
   const offset = cursor.at;
   use(draft, 'bulk-memory', offset);
@@ -46,9 +46,9 @@ function readDataSegment(cursor: Cursor, draft: Draft): DataSegment {
   return { mode: isPassive ? 'passive' : 'active', ...target, start, end: cursor.at };
 }
 
-type Target = Pick<DataSegment, 'memory' | 'place'>;
+type Target = Pick<DataSegment, 'memory' | 'address'>;
 
-const NOWHERE: Target = { memory: 0, place: undefined };
+const NOWHERE: Target = { memory: 0, address: undefined };
 
 /** Where an active segment is copied to. */
 function readPlace(cursor: Cursor, draft: Draft, flags: number): Target {
@@ -58,5 +58,5 @@ function readPlace(cursor: Cursor, draft: Draft, flags: number): Target {
   else if (flags === ACTIVE && draft.memories.length === 0) {
     throw malformed('a data segment has no memory, expected memory 0', offset);
   }
-  return { memory, place: readPlainConstant(cursor, draft) };
+  return { memory, address: readPlainConstant(cursor, draft) };
 }

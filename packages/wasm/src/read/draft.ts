@@ -29,7 +29,7 @@ export type Draft = {
   start: number | undefined;
   readonly elements: ElementSegment[];
   readonly data: DataSegment[];
-  /** What the data count section says, where there is one. */
+  /** The contents of the data count section, if there is one. */
   dataCount: number | undefined;
   bodies: Uint32Array;
   referenced: Uint8Array;
@@ -66,14 +66,14 @@ export function newDraft(limits: Limits): Draft {
   };
 }
 
-/** Records that the module uses a feature, once the gate let it through. */
+/** Records that the module uses a feature, if the gate allows it. */
 export function use(draft: Draft, feature: FeatureName, offset: number): void {
   if (draft.features.has(feature)) return;
   requireFeature(feature, offset);
   draft.features.add(feature);
 }
 
-/** A count of entries of at least `leastBytes` each: as many as can be in the bytes that are left. */
+/** A count of entries of at least `leastBytes` each: no more than fit into the bytes that are left. */
 export function readCount(cursor: Cursor, what: string, leastBytes: number): number {
   const offset = cursor.at;
   const count = cursor.u32('a count');
@@ -100,7 +100,7 @@ export function readLimitedCount(
   return count;
 }
 
-/** An index into something of which there are `count`. */
+/** An index into a space of `count` entries. */
 export function readIndex(cursor: Cursor, what: string, count: number): number {
   const offset = cursor.at;
   const index = cursor.u32('an index');

@@ -46,7 +46,7 @@ function modeOf(flags: number): ElementSegment['mode'] {
   return flags & EXPLICIT ? 'declarative' : 'passive';
 }
 
-/** Where an active segment is copied to; gives the type that the table holds. */
+/** Reads where an active segment is copied to; returns the element type of that table. */
 function readPlace(cursor: Cursor, draft: Draft, flags: number): ValueType {
   const offset = cursor.at;
   const index = flags & EXPLICIT ? readIndex(cursor, 'table', draft.tables.length) : 0;
@@ -66,7 +66,7 @@ function readElementType(cursor: Cursor, draft: Draft, flags: number): ValueType
   return FUNCREF;
 }
 
-/** Passes what the segment holds and gives how much that is. */
+/** Reads past the elements of the segment and returns how many there are. */
 function readEntries(cursor: Cursor, draft: Draft, flags: number, type: ValueType): number {
   if (flags & EXPRESSIONS) {
     const count = readCount(cursor, 'elements', LEAST_EXPRESSION_BYTES);

@@ -4,7 +4,7 @@ const LEAST_BYTES = 4096;
 const DENSE_BITS = 7.5;
 
 /**
- * Shannon's entropy of the bytes in [start, end), in bits per byte: 0 for one value repeated, 8 for noise. `counts` is
+ * Shannon entropy of the bytes in [start, end), in bits per byte: 0 for one value repeated, 8 for noise. `counts` is
  * a buffer for 256 numbers, all zero before and after, so that many small ranges share one.
  */
 export function entropyOf(
@@ -20,7 +20,7 @@ export function entropyOf(
     counts[byte] = (counts[byte] as number) + 1;
   }
   let sum = 0;
-  // A second walk over the range rather than over all 256 values: a range of one byte then costs one step.
+  // A second pass over the range rather than over all 256 values: a range of one byte then costs one step.
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at] as number;
     const count = counts[byte] as number;

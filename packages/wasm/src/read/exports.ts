@@ -10,7 +10,7 @@ export function readExports(cursor: Cursor, draft: Draft): void {
   for (let position = 0; position < count; position += 1) {
     const start = cursor.at;
     const name = readName(cursor, draft.limits, "an export's name");
-    // Boundary: a name means one thing to every reader.
+    // Boundary: a name has one meaning for every reader.
     if (names.has(name)) throw malformed('an export has the name of another one, expected a new name', start);
     names.add(name);
     const kind = readKind(cursor);

@@ -53,7 +53,7 @@ export function readMemory(cursor: Cursor, draft: Draft, imported: boolean): voi
   if (highest > MOST_PAGES) {
     throw malformed(`a memory has ${highest} pages, expected at most ${MOST_PAGES}`, start);
   }
-  // Boundary: many small memories are as much as a large one.
+  // Boundary: many small memories count like a large one.
   draft.memoryPages += extent.min;
   requireWithin('memoryBytes', draft.memoryPages * PAGE_BYTES, draft.limits, start);
   draft.memories.push({ start, end: cursor.at, ...extent, imported });

@@ -50,7 +50,7 @@ export type Counts = {
   readonly codeBytes: number;
 };
 
-/** What the sections show. */
+/** The facts that the sections show. */
 export type SectionFacts = {
   readonly bytes: number;
   /** Beyond the first version of WebAssembly, in the order of the table. */
@@ -71,7 +71,7 @@ export type SectionFacts = {
   readonly producers: readonly Producer[];
 };
 
-/** What only the bodies show. */
+/** The facts that only the bodies show. */
 export type BodyFacts = {
   readonly features: ReadonlySet<FeatureName>;
   readonly instructions: number;

@@ -50,7 +50,7 @@ export function readFunctions(cursor: Cursor, draft: Draft): void {
   setFunctions(draft, functions);
 }
 
-/** All functions known so far; none of them is referenced yet. */
+/** Sets all functions known so far; none of them is referenced yet. */
 export function setFunctions(draft: Draft, functions: Uint32Array): void {
   draft.functions = functions;
   draft.referenced = new Uint8Array(functions.length);

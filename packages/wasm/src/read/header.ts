@@ -3,10 +3,10 @@ import { malformed } from './refusal.ts';
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 const CORE_VERSION = [0x01, 0x00, 0x00, 0x00];
 const COMPONENT_LAYER = [0x01, 0x00];
-/** As far as text is looked for. */
+/** How many bytes are searched for text. */
 const TEXT_BYTES = 64;
 
-/** Refuses everything that does not begin like a core module, and says which well-known other thing it is. */
+/** Refuses everything that does not begin like a core module, and names other well-known formats. */
 export function requireHeader(bytes: Uint8Array): void {
   if (!holds(bytes, 0, MAGIC)) {
     // Boundary: the text format is never accepted where a binary is expected.

@@ -37,7 +37,7 @@ export function readKind(cursor: Cursor): ExternKind {
   return kind;
 }
 
-/** Adds what is imported to its index space and gives its index there. */
+/** Adds an import to its index space and returns its index there. */
 function readDescriptor(cursor: Cursor, draft: Draft, kind: ExternKind, functions: number[]): number {
   const offset = cursor.at;
   switch (kind) {

@@ -47,9 +47,9 @@ export type Import = Entry & {
   readonly module: string;
   readonly name: string;
   readonly kind: ExternKind;
-  /** In its index space. */
+  /** The index in its index space. */
   readonly index: number;
-  /** Where the byte of the kind is. */
+  /** The offset of the byte of the kind. */
   readonly descriptorStart: number;
 };
 
@@ -68,7 +68,7 @@ export type Memory = Entry & {
   readonly imported: boolean;
 };
 
-/** The range is that of what it is at first, without the `end`; an imported one has none. */
+/** The range is that of the initial expression, without its `end`; an imported global has none. */
 export type Global = Entry & {
   readonly type: ValueType;
   readonly mutable: boolean;
@@ -86,11 +86,11 @@ export type ElementSegment = {
 export type DataSegment = Entry & {
   readonly mode: 'active' | 'passive';
   readonly memory: number;
-  /** Where an active one goes; undefined where that is more than a plain number. */
-  readonly place: number | undefined;
+  /** The address of an active segment; undefined where that is not a plain number. */
+  readonly address: number | undefined;
 };
 
-/** What the sections say. Index spaces have their imports first. */
+/** The contents of the sections. Index spaces have their imports first. */
 export type WasmModule = {
   readonly bytes: Uint8Array;
   /** In file order, custom sections too. */
@@ -108,11 +108,11 @@ export type WasmModule = {
   readonly start: number | undefined;
   readonly elements: readonly ElementSegment[];
   readonly data: readonly DataSegment[];
-  /** Start and end of each defined function's body, from its locals to behind its `end`: two numbers each. */
+  /** Start and end of each defined function's body, from its locals to after its `end`: two numbers each. */
   readonly bodies: Uint32Array;
   /** 1 for each function that an element segment or a constant expression names. */
   readonly referenced: Uint8Array;
-  /** Seen in the sections; bodies may use more. */
+  /** The features that the sections use; bodies may use more. */
   readonly features: ReadonlySet<FeatureName>;
 };
 

@@ -5,10 +5,10 @@ import type { Section, WasmModule } from './module.ts';
 
 const MODULE_NAME = 0;
 const FUNCTION_NAMES = 1;
-/** A module's own name is shown to people. */
+/** The longest name of a module that is reported, since people read it. */
 const MOST_NAME_BYTES = 256;
 
-/** What the "name" section says. It means nothing to V8, so a malformed one is only reported, never refused. */
+/** The contents of the "name" section. V8 ignores it, so a malformed one is only reported, never refused. */
 export type NameFacts = {
   readonly state: 'absent' | 'present' | 'malformed';
   readonly module: string | undefined;
@@ -50,7 +50,7 @@ function readSubsection(cursor: Cursor, found: { module: string | undefined; fun
   if (id === FUNCTION_NAMES) found.functions = countNames(part);
 }
 
-/** How many pairs of an index and a name there are; their texts stay where they are. */
+/** Counts the pairs of an index and a name without reading the names. */
 function countNames(cursor: Cursor): number {
   const count = readCount(cursor, 'names', 2);
   for (let index = 0; index < count; index += 1) {

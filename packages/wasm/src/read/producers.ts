@@ -13,7 +13,7 @@ const MOST_TEXT_BYTES = 256;
 /** A language or tool that a module claims it was made with. The claim is unchecked. */
 export type Producer = { readonly field: string; readonly name: string; readonly version: string };
 
-/** What the "producers" section says; empty if it is missing, malformed or too long. */
+/** The contents of the "producers" section; empty if it is missing, malformed or too long. */
 export function readProducers(module: WasmModule): readonly Producer[] {
   const section = findCustom(module, 'producers');
   if (section === undefined) return [];
@@ -28,7 +28,7 @@ export function readProducers(module: WasmModule): readonly Producer[] {
 function readFields(cursor: Cursor): readonly Producer[] {
   const producers: Producer[] = [];
   const fields = readCount(cursor, 'fields', 2);
-  // Boundary: no list that is longer than a person reads.
+  // Boundary: no list that is longer than a person would read.
   if (fields > MOST_FIELDS) return [];
   for (let index = 0; index < fields; index += 1) {
     const field = readText(cursor);

@@ -15,7 +15,7 @@ export function requireWithin(key: keyof Limits, found: number, limits: Limits, 
   throw new WasmError('limit', message, { detail: key, offset });
 }
 
-/** Refuses what the reader has no code for: as a feature while the gate refuses it, and in any case. */
+/** Refuses what the reader does not support: as a feature if the gate refuses it, otherwise as malformed. */
 export function unsupported(name: FeatureName, offset: number): never {
   requireFeature(name, offset);
   throw malformed(`it uses "${name}" in a way that is not known, expected a form that is`, offset);

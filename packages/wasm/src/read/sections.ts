@@ -13,14 +13,14 @@ const STRINGS = 14;
 const ORDER = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11];
 
 /**
- * Finds all sections: their sizes fill the file exactly, each appears once and in its place. Their content is not read
- * yet, so a file that is wrong as a whole is refused after a few bytes.
+ * Finds all sections: their sizes fill the file exactly, each appears once and in order. Their content is not read yet,
+ * so a file with the wrong structure is refused after a few bytes.
  */
 export function readSections(bytes: Uint8Array, limits: Limits): readonly Section[] {
   const cursor = new Cursor(bytes, HEADER_BYTES);
   const sections: Section[] = [];
   let customs = 0;
-  let place = -1;
+  let position = -1;
   while (cursor.left > 0) {
     const headerStart = cursor.at;
     const id = cursor.u8('a section id');
@@ -28,22 +28,22 @@ export function readSections(bytes: Uint8Array, limits: Limits): readonly Sectio
       customs += 1;
       requireWithin('customSections', customs, limits, headerStart);
     } else {
-      place = requireOrder(id, place, headerStart);
+      position = requireOrder(id, position, headerStart);
     }
     sections.push(readSection(cursor, id, limits));
   }
   return sections;
 }
 
-/** Gives the section's place in the order, which is behind `place`. */
-function requireOrder(id: number, place: number, offset: number): number {
+/** Returns the position of the section in the order, which is after `position`. */
+function requireOrder(id: number, position: number, offset: number): number {
   if (id === TAG) unsupported('exceptions', offset);
   if (id === STRINGS) unsupported('stringref', offset);
   const found = ORDER.indexOf(id);
   if (found === -1) throw malformed(`section id ${id} is not known, expected 0 to 12`, offset);
-  if (found === place) throw malformed(`section ${id} appears twice, expected one`, offset);
-  // Boundary: sections only go forward, so none can replace what another one said.
-  if (found < place) throw malformed(`section ${id} is out of order, expected it earlier`, offset);
+  if (found === position) throw malformed(`section ${id} appears twice, expected one`, offset);
+  // Boundary: no section can replace the contents of an earlier one.
+  if (found < position) throw malformed(`section ${id} is out of order, expected it earlier`, offset);
   return found;
 }
 

@@ -10,15 +10,15 @@ const NAMES: Readonly<Record<ValueType, string>> = {
   111: 'externref',
 };
 
-/** The word for a type in the text format. */
+/** The name of a type in the text format. */
 export function writeValueType(type: ValueType): string {
   return NAMES[type] ?? `0x${type.toString(16)}`;
 }
 
 /** `(i32, i32) -> i64`; several results, or none, are in brackets. */
 export function writeFunctionType({ params, results }: FunctionType): string {
-  const given = results.map(writeValueType);
-  return `(${params.map(writeValueType).join(', ')}) -> ${given.length === 1 ? given[0] : `(${given.join(', ')})`}`;
+  const types = results.map(writeValueType);
+  return `(${params.map(writeValueType).join(', ')}) -> ${types.length === 1 ? types[0] : `(${types.join(', ')})`}`;
 }
 
 /** `memory 1..16 pages`; without a maximum `memory 1.. pages`. */
@@ -36,7 +36,7 @@ export function writeGlobal({ type, mutable }: Global): string {
   return `global ${mutable ? 'mut ' : ''}${writeValueType(type)}`;
 }
 
-/** Gives a writer for what a module imports and exports. Each function type is written once, however often it is used. */
+/** Returns a function that writes types of imports and exports. Each function type is written once, however often used. */
 export function signatureWriter(module: WasmModule): (kind: ExternKind, index: number) => string {
   const written = new Map<number, string>();
   // Boundary: 50,000 exports of one long type share one text.

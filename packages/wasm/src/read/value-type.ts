@@ -33,14 +33,14 @@ export function readValueType(cursor: Cursor, draft: Draft): ValueType {
   return type;
 }
 
-/** The type of what a table or an element segment holds. */
+/** The element type of a table or an element segment. */
 export function readReferenceType(cursor: Cursor, draft: Draft): ValueType {
   const offset = cursor.at;
   const type = cursor.u8('a reference type');
   return requireReferenceType(type, draft, offset);
 }
 
-/** The type of a null: like a reference type, but written as a number that may be padded. */
+/** The type of a null: like a reference type, but encoded as a number that may be padded. */
 export function readHeapType(cursor: Cursor, draft: Draft): ValueType {
   const offset = cursor.at;
   const type = cursor.s33('a heap type');
@@ -54,7 +54,7 @@ function requireReferenceType(type: number, draft: Draft, offset: number): Value
   return type;
 }
 
-/** Refuses a byte that is not a type here, by the name of its proposal if it has one. */
+/** Refuses a byte that is not an allowed type, with the name of its proposal if it has one. */
 export function refuseType(type: number, what: string, offset: number): never {
   const feature = FOREIGN.get(type);
   if (feature !== undefined) unsupported(feature, offset);

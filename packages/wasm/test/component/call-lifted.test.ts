@@ -36,7 +36,7 @@ const SKILL = `${REALLOC}
     (i32.const 256))`;
 
 describe('callLifted()', () => {
-  it('passes text to a guest and gives its answer, whatever the text is', async () => {
+  it('passes text to a guest and returns its answer, whatever the text is', async () => {
     const pool = await poolOf(SKILL);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (input) => {
@@ -80,7 +80,7 @@ describe('callLifted()', () => {
     expect(pool.visit({}, (guest) => callLifted(guest, { name: 'last', type }, args)).value).toBe(1_019);
   });
 
-  it('passes numbers flat, and gives nothing where there is no result', async () => {
+  it('passes numbers flat, and returns nothing where there is no result', async () => {
     const pool = await poolOf(
       `(func (export "wide") (param i64) (result i64) (local.get 0)) (func (export "none"))`,
     );

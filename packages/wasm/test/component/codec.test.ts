@@ -5,7 +5,7 @@ import type { WitType } from '../../src/component/types.ts';
 import { WasmError } from '../../src/error.ts';
 import type { GuestValue, NumberType } from '../../src/instance/value.ts';
 import { refused } from '../instance/refused.ts';
-import { poolOf, REALLOC, withPassage } from './guest.ts';
+import { poolOf, REALLOC, withContext } from './guest.ts';
 import { alignOf, flatOf, Oracle, sizeOf, Trap } from './oracle.ts';
 import { anyType, anyTyped } from './typed-values.ts';
 
@@ -89,53 +89,53 @@ describe('a type', () => {
 });
 
 describe('a value', () => {
-  const oracleOf = (passage: { bytes: Uint8Array; allocate(size: number, align: number): number }) =>
+  const oracleOf = (context: { bytes: Uint8Array; allocate(size: number, align: number): number }) =>
     new Oracle(
-      () => passage.bytes,
-      (size, align) => passage.allocate(size, align),
+      () => context.bytes,
+      (size, align) => context.allocate(size, align),
     );
 
-  it('that is lowered is the same to the oracle and to us', () => {
+  it('that is lowered is the same for the oracle and the codec', () => {
     fc.assert(
       fc.property(anyTyped, ([type, value]) => {
-        withPassage(pool, (passage) => {
+        withContext(pool, (context) => {
           const codec = codecOf(type);
           const out: GuestValue[] = [];
-          codec.lower(passage, value, out);
+          codec.lower(context, value, out);
           expect(out).toHaveLength(codec.flat.length);
-          expect(oracleOf(passage).lift(type, out)).toEqual(value);
-          expect(codec.lift(passage, out, 0)).toEqual(value);
+          expect(oracleOf(context).lift(type, out)).toEqual(value);
+          expect(codec.lift(context, out, 0)).toEqual(value);
         });
       }),
       RUNS,
     );
   });
 
-  it('that is stored is the same to the oracle and to us', () => {
+  it('that is stored is the same for the oracle and the codec', () => {
     fc.assert(
       fc.property(anyTyped, ([type, value]) => {
-        withPassage(pool, (passage) => {
+        withContext(pool, (context) => {
           const codec = codecOf(type);
-          const at = passage.allocate(codec.size, codec.align);
-          codec.store(passage, at, value);
-          expect(oracleOf(passage).load(type, at)).toEqual(value);
-          expect(codec.load(passage, at)).toEqual(value);
+          const at = context.allocate(codec.size, codec.align);
+          codec.store(context, at, value);
+          expect(oracleOf(context).load(type, at)).toEqual(value);
+          expect(codec.load(context, at)).toEqual(value);
         });
       }),
       RUNS,
     );
   });
 
-  it('that the oracle lowered or stored is the same to us', () => {
+  it('that the oracle lowered or stored is the same for the codec', () => {
     fc.assert(
       fc.property(anyTyped, ([type, value]) => {
-        withPassage(pool, (passage) => {
+        withContext(pool, (context) => {
           const codec = codecOf(type);
-          const oracle = oracleOf(passage);
-          expect(codec.lift(passage, oracle.lower(type, value), 0)).toEqual(value);
-          const at = passage.allocate(codec.size, codec.align);
+          const oracle = oracleOf(context);
+          expect(codec.lift(context, oracle.lower(type, value), 0)).toEqual(value);
+          const at = context.allocate(codec.size, codec.align);
           oracle.store(type, at, value);
-          expect(codec.load(passage, at)).toEqual(value);
+          expect(codec.load(context, at)).toEqual(value);
         });
       }),
       RUNS,
@@ -155,17 +155,17 @@ describe('a value', () => {
       ],
     };
     const out: GuestValue[] = [];
-    withPassage(pool, (passage) => codecOf(either).lower(passage, { tag: 'own', value }, out));
+    withContext(pool, (context) => codecOf(either).lower(context, { tag: 'own', value }, out));
     expect(out).toEqual([0, expected]);
   });
 
   it('that makes the guest’s memory grow many times is whole', () => {
     const type: WitType = { kind: 'list', element: { kind: 'tuple', elements: ['string', 'u64'] } };
     const value = Array.from({ length: 200 }, (_none, index) => ['é'.repeat(1_000), BigInt(index)]);
-    const { value: back, peakMemoryBytes } = withPassage(pool, (passage) => {
+    const { value: back, peakMemoryBytes } = withContext(pool, (context) => {
       const out: GuestValue[] = [];
-      codecOf(type).lower(passage, value, out);
-      return codecOf(type).lift(passage, out, 0);
+      codecOf(type).lower(context, value, out);
+      return codecOf(type).lift(context, out, 0);
     });
     expect(back).toEqual(value);
     expect(peakMemoryBytes).toBeGreaterThan(400_000);
@@ -215,15 +215,15 @@ describe('whatever lies in memory', () => {
     );
     const ours = caught(
       () =>
-        withPassage(
+        withContext(
           pool,
-          (passage) => {
+          (context) => {
             numbers.forEach((each, index) => {
-              passage.view.setInt32(4 * index, each, true);
+              context.view.setInt32(4 * index, each, true);
             });
-            memory = passage.bytes.slice();
+            memory = context.bytes.slice();
             const codec = codecOf(type);
-            return values === undefined ? codec.load(passage, 64) : codec.lift(passage, values, 0);
+            return values === undefined ? codec.load(context, 64) : codec.lift(context, values, 0);
           },
           { fuel: 300_000 },
         ).value,
@@ -296,9 +296,9 @@ describe('a guest is stopped', () => {
     ],
   ])('%s, also if the visit goes on', (_name, type, values, expected) => {
     const error = refused(() =>
-      withPassage(pool, (passage) => {
-        passage.bytes.set([0xff, 0, 0, 0, 0, 0, 0, 0, 0xed, 0xa0, 0x80], 0);
-        refused(() => codecOf(type).lift(passage, values, 0));
+      withContext(pool, (context) => {
+        context.bytes.set([0xff, 0, 0, 0, 0, 0, 0, 0, 0xed, 0xa0, 0x80], 0);
+        refused(() => codecOf(type).lift(context, values, 0));
         return 'well';
       }),
     );
@@ -309,24 +309,24 @@ describe('a guest is stopped', () => {
     ['lies outside', '(i32.const -16)', 'out-of-bounds'],
     ['is not aligned', '(i32.const 1026)', 'trap'],
     ['begins at the end', '(i32.const 65536)', 'out-of-bounds'],
-  ])('whose room %s', async (_name, place, code) => {
+  ])('whose allocation %s', async (_name, allocation, code) => {
     const bad = await poolOf(`(memory (export "memory") 1 1)
-      (func (export "realloc") (param i32 i32 i32 i32) (result i32) ${place})`);
+      (func (export "realloc") (param i32 i32 i32 i32) (result i32) ${allocation})`);
     const error = refused(() =>
-      withPassage(bad, (passage) => codecOf({ kind: 'list', element: 'u32' }).lower(passage, [1, 2], [])),
+      withContext(bad, (context) => codecOf({ kind: 'list', element: 'u32' }).lower(context, [1, 2], [])),
     );
     expect(error.code).toBe(code);
   });
 
   it('that reads the same bytes by many lists, by its fuel', () => {
-    // 8,000 lists, each of them the same 60,000 bytes: half a gigabyte if nobody counted.
+    // 8,000 lists, each of them the same 60,000 bytes: half a gigabyte if they were not counted.
     const type: WitType = { kind: 'list', element: { kind: 'list', element: 'u8' } };
     const error = refused(() =>
-      withPassage(
+      withContext(
         pool,
-        (passage) => {
-          for (let index = 0; index < 8_000; index += 1) passage.view.setUint32(8 * index + 4, 60_000, true);
-          return codecOf(type).lift(passage, [0, 8_000], 0);
+        (context) => {
+          for (let index = 0; index < 8_000; index += 1) context.view.setUint32(8 * index + 4, 60_000, true);
+          return codecOf(type).lift(context, [0, 8_000], 0);
         },
         { fuel: 100_000 },
       ),
@@ -345,30 +345,30 @@ describe('bits that mean nothing', () => {
     ['flags without a name are left out', { kind: 'flags', names: ['a', 'b'] }, [0xfe], ['b']],
     ['a handle is not below zero', { kind: 'own', resource: 'a' }, [-1], 0xffff_ffff],
   ])('%s', (_name, type, values, expected) => {
-    expect(withPassage(pool, (passage) => codecOf(type).lift(passage, values, 0)).value).toEqual(expected);
+    expect(withContext(pool, (context) => codecOf(type).lift(context, values, 0)).value).toEqual(expected);
   });
 
   it('a NaN is the one that is written NaN, both ways', () => {
-    const seen = withPassage(pool, (passage) => {
-      passage.view.setBigUint64(0, 0x7ff0_dead_beef_0001n, true);
-      const value = codecOf('f64').load(passage, 0);
-      codecOf('f64').store(passage, 8, value);
-      return passage.view.getBigUint64(8, true);
+    const seen = withContext(pool, (context) => {
+      context.view.setBigUint64(0, 0x7ff0_dead_beef_0001n, true);
+      const value = codecOf('f64').load(context, 0);
+      codecOf('f64').store(context, 8, value);
+      return context.view.getBigUint64(8, true);
     });
     expect(seen.value).toBe(0x7ff8_0000_0000_0000n);
   });
 
-  it('half a surrogate pair of the host becomes U+FFFD', () => {
-    const seen = withPassage(pool, (passage) => {
+  it('a lone surrogate of the host becomes U+FFFD', () => {
+    const seen = withContext(pool, (context) => {
       const out: GuestValue[] = [];
-      codecOf('string').lower(passage, 'a\ud800b', out);
-      return codecOf('string').lift(passage, out, 0);
+      codecOf('string').lower(context, 'a\ud800b', out);
+      return codecOf('string').lift(context, out, 0);
     });
     expect(seen.value).toBe('a\ufffdb');
   });
 });
 
-describe('what the host gives', () => {
+describe('a value of the host', () => {
   it.each<[WitType, unknown]>([
     ['bool', 1],
     ['u8', 256],
@@ -392,17 +392,17 @@ describe('what the host gives', () => {
     [{ kind: 'result', ok: null, error: null }, Promise.resolve()],
     [{ kind: 'own', resource: 'a' }, -1],
   ])('is refused as %j when it is of another kind (%#)', (type, value) => {
-    expect(() => withPassage(pool, (passage) => codecOf(type).lower(passage, value, []))).toThrow(TypeError);
+    expect(() => withContext(pool, (context) => codecOf(type).lower(context, value, []))).toThrow(TypeError);
   });
 });
 
 describe('fuel', () => {
   const spent = (type: WitType, value: unknown) =>
-    withPassage(pool, (passage, guest) => {
+    withContext(pool, (context, guest) => {
       const out: GuestValue[] = [];
-      codecOf(type).lower(passage, value, out);
+      codecOf(type).lower(context, value, out);
       const before = guest.fuelLeft();
-      codecOf(type).lift(passage, out, 0);
+      codecOf(type).lift(context, out, 0);
       return before - guest.fuelLeft();
     }).value;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { passingOf } from '../../src/component/canonical/passing.ts';
+import { flatSignatureOf } from '../../src/component/canonical/flat-signature.ts';
 import { flattenLift, flattenLower } from '../../src/component/link/flat.ts';
 import { writeWit } from '../../src/component/link/wit.ts';
 import type { WitFunction } from '../../src/component/types.ts';
@@ -23,11 +23,13 @@ describe('the flat types of functions', () => {
   it('are those by which the host passes values, one way and the other', () => {
     fc.assert(
       fc.property(anyFunction, (type) => {
-        const { flatParams, result, isBehind } = passingOf(type);
+        const { flatParams, result, isResultInMemory } = flatSignatureOf(type);
         const results = result === null ? [] : result.flat;
-        const lowered = isBehind ? signature([...flatParams, 'i32'], []) : signature(flatParams, results);
+        const lowered = isResultInMemory
+          ? signature([...flatParams, 'i32'], [])
+          : signature(flatParams, results);
         expect(writeFunctionType(flattenLower(type).type)).toBe(lowered);
-        const lifted = signature(flatParams, isBehind ? ['i32'] : results);
+        const lifted = signature(flatParams, isResultInMemory ? ['i32'] : results);
         expect(writeFunctionType(flattenLift(type).type)).toBe(lifted);
       }),
       { numRuns: 500 },

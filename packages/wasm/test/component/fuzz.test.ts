@@ -18,7 +18,7 @@ function judge(bytes: Uint8Array, name: (typeof FIXTURES)[number]): string {
   return refusal?.code ?? 'accepted';
 }
 
-describe('linkComponent() refuses with a WasmError or gives what the meter judges', () => {
+describe('linkComponent() refuses with a WasmError or returns a module for the meter', () => {
   it.each(FIXTURES)('whatever is cut off the end of "%s"', (name) => {
     const whole = fixture(name);
     const codes = new Set<string>();
@@ -57,7 +57,7 @@ describe('linkComponent() refuses with a WasmError or gives what the meter judge
     expect(counts.get('malformed')).toBeGreaterThan(300);
   });
 
-  it('whatever bytes stand behind the header', () => {
+  it('whatever bytes follow the header', () => {
     const header = [0x00, 0x61, 0x73, 0x6d, 0x0d, 0x00, 0x01, 0x00];
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (rest) => {

@@ -1,4 +1,4 @@
-import { Passage } from '../../src/component/canonical/passage.ts';
+import { LiftLowerContext } from '../../src/component/canonical/lift-lower-context.ts';
 import type { CallOptions } from '../../src/instance/call.ts';
 import { createEngine } from '../../src/instance/engine.ts';
 import { type Guest, GuestView } from '../../src/instance/guest.ts';
@@ -26,10 +26,10 @@ export async function poolOf(parts: string, rows: readonly HostFunction[] = []):
 }
 
 /** Lets `use` pass values to and from a new guest. */
-export function withPassage<T>(
+export function withContext<T>(
   pool: Pool,
-  use: (passage: Passage, guest: Guest) => T,
+  use: (context: LiftLowerContext, guest: Guest) => T,
   options: CallOptions = {},
 ) {
-  return pool.visit(options, (guest) => use(new Passage(GuestView.stateOf(guest)), guest));
+  return pool.visit(options, (guest) => use(new LiftLowerContext(GuestView.stateOf(guest)), guest));
 }

@@ -24,7 +24,7 @@ describe('isComponent()', () => {
 });
 
 describe('linkComponent()', () => {
-  it('gives a module that only imports functions of the world', () => {
+  it('returns a module that only imports functions of the world', () => {
     for (const name of FIXTURES) {
       const { bytes, imports } = linkComponent(fixture(name), worldFor(name));
       const module = readModule(bytes, DEFAULT_LIMITS);
@@ -70,7 +70,7 @@ describe('linkComponent()', () => {
     expect(places).toEqual([0x8000, 0x1100, 0x8100, 0x1000]);
   });
 
-  it('evaluates components in components with what they are given', async () => {
+  it('evaluates nested components with their arguments', async () => {
     expect(await call('nested', { now: () => 40n }, 2)).toBe(42);
   });
 
@@ -111,7 +111,7 @@ describe('linkComponent()', () => {
     expect(link('0.3.3')).toMatchObject({ code: 'link' });
   });
 
-  it('gives the same bytes for the same component', () => {
+  it('returns the same bytes for the same component', () => {
     const link = () => linkComponent(fixture('shim'), worldFor('shim')).bytes;
     expect(link()).toEqual(link());
   });

@@ -57,7 +57,7 @@ describe('loweredHost()', () => {
     expect([host.params.join(' '), host.results.join(' ')]).toEqual([params, results]);
   });
 
-  it('gives values to the function and its value to the guest', async () => {
+  it('passes values to the function and its result to the guest', async () => {
     const seen: unknown[] = [];
     const run = (_guest: Guest, text: unknown) => {
       seen.push(text);
@@ -113,7 +113,7 @@ describe('loweredHost()', () => {
   it('takes the same bytes many times, and no more than the memory and a share', async () => {
     const parts: WitType = { kind: 'list', element: { kind: 'list', element: 'u8' } };
     const type: WitFunction = { params: [['parts', parts]], result: 'u32' };
-    // Each has 60,000 bytes at the same place; the list of them begins at 1,024.
+    // Each has 60,000 bytes at the same address; the list of them begins at 1,024.
     const repeating = (count: number) =>
       asking(
         type,
@@ -129,7 +129,7 @@ describe('loweredHost()', () => {
     expect(refused(() => pool.run('run'))).toMatchObject({ code: 'trap', detail: 'length' });
   });
 
-  it('lets the guest grow while it gives room', async () => {
+  it('lets the guest grow its memory while it allocates', async () => {
     const pool = await asking(
       TEXT_TO_TEXT,
       () => 'x'.repeat(200_000),
@@ -154,7 +154,7 @@ describe('a function that calls the guest itself', () => {
   });
 });
 
-describe('a guest that passes what is no value', () => {
+describe('a guest that passes an invalid value', () => {
   it.each([
     [
       'text that is not UTF-8',
@@ -190,7 +190,7 @@ describe('a guest that passes what is no value', () => {
       { code: 'trap', detail: 're-entered' },
     ],
     ['runs for ever', '(loop (br 0)) (i32.const 0)', { code: 'fuel' }],
-    ['gives a place outside', '(i32.const -1)', { code: 'out-of-bounds' }],
+    ['returns an address outside', '(i32.const -1)', { code: 'out-of-bounds' }],
   ])('is stopped when its realloc %s', async (_name, body, expected) => {
     const realloc = `(memory (export "memory") 1 1)
       (func (export "realloc") (param i32 i32 i32 i32) (result i32) ${body})`;
@@ -199,7 +199,7 @@ describe('a guest that passes what is no value', () => {
   });
 });
 
-describe('a function that gives what is no value', () => {
+describe('a function that returns an invalid value', () => {
   it.each<[string, WitFunction, unknown]>([
     ['another type', TEXT_TO_TEXT, 7],
     ['a promise', TEXT_TO_TEXT, Promise.resolve('')],

@@ -42,7 +42,7 @@ const STEPS = [
 
 export type ModulePlan = {
   readonly steps: readonly Step[];
-  /** Types that nobody uses, in front of the others. */
+  /** Unused types, before the others. */
   readonly padding: number;
   readonly hasStart: boolean;
   /** Whether it imports the memory of the one before it and shows it as its own, or has one of its own beside all others. */
@@ -73,7 +73,7 @@ export const modulePlans: fc.Arbitrary<ModulePlan[]> = isSupported('multi-memory
   ? fc.tuple(plans, fc.boolean()).map(([all, sharesMemory]) => all.map((plan) => ({ ...plan, sharesMemory })))
   : plans;
 
-/** The module of a plan at a place in the row; it can use all that stand before it. */
+/** The module of a plan at a position in the list; it can use all modules before it. */
 export function writePlan(plan: ModulePlan, index: number): Uint8Array<ArrayBuffer> {
   return wat(writeText(plan, index));
 }
@@ -87,7 +87,7 @@ function writeText({ steps, padding, hasStart, derives, sharesMemory }: ModulePl
   const derived = `(global.get $c${index - 1})`;
   const sum = HAS_SUMS ? `(i32.add ${derived} (i32.const ${index + 3}))` : derived;
   const nothing = isDerived && HAS_SUMS ? `(i32.sub ${derived} ${derived})` : '(i32.const 0)';
-  const place = isDerived ? derived : `(i32.const ${8 * index})`;
+  const offset = isDerived ? derived : `(i32.const ${8 * index})`;
   return `(module
     ${'(type (func (param f32) (result f64)))'.repeat(padding)}
     (type $one (func (param i32) (result i32)))
@@ -102,7 +102,7 @@ function writeText({ steps, padding, hasStart, derives, sharesMemory }: ModulePl
         .slice(0, 3)
         .join(' ')})
     (elem $passive func $own)
-    (data (memory ${memory(0)}) ${place} "module ${index}")
+    (data (memory ${memory(0)}) ${offset} "module ${index}")
     (data (memory ${memory(0)}) (i32.const ${64 + 8 * index}) "by ${index}")
     (data $spare "spare ${index}")
     (func $own (param i32) (result i32) (i32.xor (local.get 0) (i32.const ${index + 1})))

@@ -135,14 +135,14 @@ function coreOf(type: NumberType, bits: bigint): Core {
   return type === 'i32' ? view.getInt32(4) : view.getBigInt64(0);
 }
 
-/** A guest's memory, and a place that grows where values are put. */
+/** A guest's memory, and an allocator for stored values. */
 export class Oracle {
   readonly memory: () => Uint8Array;
-  readonly room: (size: number, align: number) => number;
+  readonly allocate: (size: number, align: number) => number;
 
-  constructor(memory: () => Uint8Array, room: (size: number, align: number) => number) {
+  constructor(memory: () => Uint8Array, allocate: (size: number, align: number) => number) {
     this.memory = memory;
-    this.room = room;
+    this.allocate = allocate;
   }
 
   number(at: number, size: number): bigint {
@@ -215,7 +215,7 @@ export class Oracle {
     if (typeof kernel === 'string' && kernel !== 'string') {
       this.put(at, SIZES[kernel] ?? 0, this.bitsOfPlain(kernel, value));
     } else if (kernel === 'string' || kernel.kind === 'list') {
-      const [pointer, length] = this.place(kernel, value);
+      const [pointer, length] = this.storeSpan(kernel, value);
       this.put(at, 4, BigInt(pointer));
       this.put(at + 4, 4, BigInt(length));
     } else if (kernel.kind === 'record') {
@@ -282,7 +282,7 @@ export class Oracle {
       if (kernel === 's64' || kernel === 'u64') return [value as bigint];
       return [kernel === 'char' ? Number(this.bitsOfPlain(kernel, value)) : Number(value)];
     }
-    if (kernel === 'string' || kernel.kind === 'list') return this.place(kernel, value);
+    if (kernel === 'string' || kernel.kind === 'list') return this.storeSpan(kernel, value);
     if (kernel.kind === 'record')
       return kernel.fields.flatMap(([, each], index) => this.lower(each, partOf(type, kernel, value, index)));
     if (kernel.kind === 'flags') return [Number(flagBits(kernel.names, value))];
@@ -324,16 +324,16 @@ export class Oracle {
       throw new Trap('place');
   }
 
-  place(kernel: 'string' | { kind: 'list'; element: WitType }, value: unknown): [number, number] {
+  storeSpan(kernel: 'string' | { kind: 'list'; element: WitType }, value: unknown): [number, number] {
     if (kernel === 'string') {
       const bytes = new TextEncoder().encode(String(value));
-      const pointer = this.room(bytes.length, 1);
+      const pointer = this.allocate(bytes.length, 1);
       for (const [index, byte] of bytes.entries()) this.memory()[pointer + index] = byte;
       return [pointer, bytes.length];
     }
     const values = [...(value as Iterable<unknown>)];
     const size = sizeOf(kernel.element);
-    const pointer = this.room(size * values.length, alignOf(kernel.element));
+    const pointer = this.allocate(size * values.length, alignOf(kernel.element));
     for (const [index, each] of values.entries()) this.store(kernel.element, pointer + index * size, each);
     return [pointer, values.length];
   }

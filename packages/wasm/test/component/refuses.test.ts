@@ -106,13 +106,13 @@ describe('linkComponent() holds a component to its world', () => {
     expect(refuse(fixture('shim'), world)).toMatchObject({ code: 'link', detail: 'run' });
   });
 
-  it('refuses a component without an export that the world asks for', () => {
+  it('refuses a component without an export that the world requires', () => {
     const world = worldFor('shim', IMPORTS.shim, { ...EXPORTS.shim, stop: U32 });
     expect(refuse(fixture('shim'), world)).toMatchObject({ code: 'link', detail: 'stop' });
   });
 
   it('refuses an export that is not the component’s own', () => {
-    const passing = componentOf([
+    const signature = componentOf([
       sections.types(
         types.instance(
           declarations.type(types.func([['x', [WORDS.u32]]], [WORDS.u32])),
@@ -124,7 +124,7 @@ describe('linkComponent() holds a component to its world', () => {
       sections.exports(exported('run', 0)),
     ]);
     const world = worldOf([{ module: 'a:b/c', name: 'f', type: U32 }], { run: U32 });
-    expect(refuse(passing, world)).toMatchObject({ code: 'link', detail: 'run' });
+    expect(refuse(signature, world)).toMatchObject({ code: 'link', detail: 'run' });
   });
 });
 
@@ -253,7 +253,7 @@ describe('linkComponent() refuses parts that do not fit together', () => {
     expect(refuse(twice)).toMatchObject({ code: 'malformed' });
   });
 
-  it('refuses an inner component that is not given what it imports', () => {
+  it('refuses an inner component that is not passed what it imports', () => {
     const inner = componentOf([
       sections.types([0x42, 0x00]),
       sections.imports([...externName('x'), 0x05, 0x00]),

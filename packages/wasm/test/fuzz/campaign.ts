@@ -93,7 +93,7 @@ export function newCampaign(options: CampaignOptions): Campaign {
       };
       try {
         let took = timed();
-        // A busy machine is no finding: what is slow is slow again.
+        // A busy machine is not a finding: what is slow is slow again.
         for (let tries = 1; took > SLOW_MS && tries < SLOW_TRIES; tries += 1) took = Math.min(took, timed());
         totals.slowestMs = Math.max(totals.slowestMs, took);
         if (took > SLOW_MS) throw new Fault('an input takes too long');

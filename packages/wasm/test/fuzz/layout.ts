@@ -16,8 +16,8 @@ const CODE = 10;
 export function numberAt(bytes: Uint8Array, at: number): number {
   let value = 0;
   let scale = 1;
-  for (let place = at; place < at + 5; place += 1) {
-    const byte = bytes[place];
+  for (let next = at; next < at + 5; next += 1) {
+    const byte = bytes[next];
     if (byte === undefined) return -1;
     value += (byte & 0x7f) * scale;
     if (byte < 0x80) return value;
@@ -28,9 +28,9 @@ export function numberAt(bytes: Uint8Array, at: number): number {
 
 /** Where the number that starts here ends. */
 export function numberEnd(bytes: Uint8Array, at: number): number {
-  let place = at;
-  while (place < at + 4 && (bytes[place] ?? 0) >= 0x80) place += 1;
-  return place + 1;
+  let next = at;
+  while (next < at + 4 && (bytes[next] ?? 0) >= 0x80) next += 1;
+  return next + 1;
 }
 
 /** The sections that fit into the file, in its order. */

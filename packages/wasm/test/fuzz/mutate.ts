@@ -135,9 +135,9 @@ function graftSection(random: Random, bytes: Uint8Array, other: Uint8Array): Uin
   if (own.length === 0 || theirs.length === 0) return overwrite(random, bytes, other);
   const { head, end, id } = random.pick(theirs);
   const same = own.find((each) => each.id === id);
-  const place = same ?? random.pick(own);
-  const rest = same === undefined ? place.head : place.end;
-  return concat([bytes.subarray(0, place.head), other.subarray(head, end), bytes.subarray(rest)]);
+  const section = same ?? random.pick(own);
+  const rest = same === undefined ? section.head : section.end;
+  return concat([bytes.subarray(0, section.head), other.subarray(head, end), bytes.subarray(rest)]);
 }
 
 /** A change inside a section, with its size kept right. */

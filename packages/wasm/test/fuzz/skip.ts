@@ -62,7 +62,7 @@ export function instructionEnd(bytes: Uint8Array, at: number, operator: Operator
 }
 
 function longEnd(bytes: Uint8Array, at: number): number {
-  let place = at;
-  while (place < at + 9 && (bytes[place] ?? 0) >= 0x80) place += 1;
-  return place + 1;
+  let next = at;
+  while (next < at + 9 && (bytes[next] ?? 0) >= 0x80) next += 1;
+  return next + 1;
 }

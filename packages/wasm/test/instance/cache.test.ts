@@ -14,19 +14,19 @@ function texts(bounds: { entries: number; bytes: number }) {
 }
 
 describe('Cache', () => {
-  it('makes a value once for all who ask while it is being made', async () => {
+  it('creates a value once for all requests during its creation', async () => {
     const { made, get } = texts({ entries: 2, bytes: 100 });
     const [first, second] = await Promise.all([get('a'), get('a')]);
     expect([first, second, made]).toEqual(['a', 'a', ['a']]);
   });
 
-  it('forgets what was used longest ago when there are too many', async () => {
+  it('drops the least recently used entry when there are too many', async () => {
     const { made, get } = texts({ entries: 2, bytes: 100 });
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await get(key);
     expect(made).toEqual(['a', 'b', 'c', 'b']);
   });
 
-  it('forgets as many as it takes when they are too large', async () => {
+  it('drops as many entries as needed when they are too large', async () => {
     const { made, get } = texts({ entries: 100, bytes: 10 });
     await get('a', 'xxxx');
     await get('b', 'xxxx');
@@ -35,7 +35,7 @@ describe('Cache', () => {
     expect(made).toEqual(['a', 'b', 'c', 'b', 'a']);
   });
 
-  it('does not keep what is larger than all it may keep, nor drops others for it', async () => {
+  it('does not keep a value larger than its bound, nor drops others for it', async () => {
     const { made, get } = texts({ entries: 100, bytes: 10 });
     await get('a');
     await get('large', 'x'.repeat(11));
@@ -44,7 +44,7 @@ describe('Cache', () => {
     expect(made).toEqual(['a', 'large', 'large']);
   });
 
-  it('keeps nothing when it may keep nothing', async () => {
+  it('keeps nothing when its bound is zero', async () => {
     const { made, get } = texts({ entries: 0, bytes: 100 });
     await get('a');
     await get('a');
@@ -59,7 +59,7 @@ describe('Cache', () => {
       },
     ],
     ['later', () => Promise.reject(new Error('no'))],
-  ])('does not remember a making that failed %s', async (_when, fail: () => Promise<string>) => {
+  ])('does not keep a creation that failed %s', async (_when, fail: () => Promise<string>) => {
     const { cache, get } = texts({ entries: 2, bytes: 100 });
     await expect(cache.get('a', fail)).rejects.toThrow('no');
     expect(await get('a')).toBe('a');

@@ -30,7 +30,7 @@ function fresh() {
 }
 
 describe('call()', () => {
-  it('gives back what the guest returns, one, several or none', () => {
+  it('returns the results of the guest, one, several or none', () => {
     const instance = fresh();
     expect(instance.call('add', [2, 3]).results).toEqual([5]);
     expect(instance.call('wide', [2n ** 40n]).results).toEqual([2n ** 40n + 1n]);
@@ -57,7 +57,7 @@ describe('call()', () => {
     instance.release();
   });
 
-  it('ends an endless loop as fuel, having used all it was given', () => {
+  it('ends an endless loop as fuel, having used all of it', () => {
     const instance = fresh();
     const error = refused(() => instance.call('spin', [], { fuel: 12_345 }));
     expect(error.code).toBe('fuel');

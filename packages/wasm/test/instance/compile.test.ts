@@ -23,7 +23,7 @@ function hostsAt(fuel: number) {
 }
 
 describe('compile()', () => {
-  it('says what the module is, imports and exports', async () => {
+  it('describes the module, its imports and exports', async () => {
     const engine = createEngine();
     const compiled = await engine.compile(GUEST);
     expect(compiled.moduleDigest).toBe(createHash('sha256').update(GUEST).digest('hex'));
@@ -40,7 +40,7 @@ describe('compile()', () => {
     expect(compiled.limits).toEqual(engine.limits);
   });
 
-  it('gives what nobody can change', async () => {
+  it('returns an immutable description', async () => {
     const compiled = await createEngine().compile(GUEST);
     const parts = [
       compiled,
@@ -53,7 +53,7 @@ describe('compile()', () => {
     expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);
   });
 
-  it('gives the same module for the same bytes, and compiles them once when asked at once', async () => {
+  it('returns the same module for the same bytes, and compiles them once for simultaneous requests', async () => {
     const engine = createEngine();
     const [first, second] = await Promise.all([
       engine.compile(ADDING),
@@ -63,7 +63,7 @@ describe('compile()', () => {
     expect(await engine.compile(ADDING)).toBe(first);
   });
 
-  it('has another digest for everything that the metered code follows from', async () => {
+  it('has another digest for everything that determines the metered code', async () => {
     const other = wat('(module (func (export "add") (param i32 i32) (result i32) (local.get 0)))');
     const engines: EngineOptions[] = [{}, { deterministic: true }, { form: 'local' }, { form: 'thread' }];
     const digests = await Promise.all([
@@ -136,7 +136,7 @@ describe('compile()', () => {
     expect([error.code, error.detail]).toEqual(['limit', 'moduleBytes']);
   });
 
-  it('fails again, and not from memory, when it failed before', async () => {
+  it('does not cache a failure', async () => {
     const engine = createEngine();
     const bad = new Uint8Array([1, 2, 3]);
     const first = await refusedLater(() => engine.compile(bad));

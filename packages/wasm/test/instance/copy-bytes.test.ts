@@ -63,7 +63,7 @@ describe('compile() and revive()', () => {
         return bytes;
       },
     ],
-  ])('refuse bytes of %s, in words of ours', async (_what, make) => {
+  ])('refuse bytes of %s, with a message of the engine', async (_what, make) => {
     await expect(engine.compile(make())).rejects.toThrow(/^Cannot compile module: its bytes were taken away/);
     await expect(engine.revive(make(), { digest: '' })).rejects.toThrow(/^Cannot revive module: its bytes/);
   });
@@ -78,7 +78,7 @@ describe('compile() and revive()', () => {
     expect(await engine.compile(make())).toBe(compiled);
   });
 
-  it('look at the size before they copy, whatever a subclass says it is', async () => {
+  it('check the size before they copy, whatever a subclass reports', async () => {
     class Small extends Uint8Array {
       override get length() {
         return 8;

@@ -46,7 +46,7 @@ async function ticking({ fuel = 1, blocks = false, msPerTick = 1 }: Setup = {}) 
 }
 
 describe('a deadline', () => {
-  it('that has passed before the call runs nothing and spoils nothing', async () => {
+  it('that has passed before the call runs nothing and retires nothing', async () => {
     const { clock, instance } = await ticking();
     clock.ms = 100;
     expect(refused(() => instance.call('run', [1], { deadline: 100 })).code).toBe('deadline');
@@ -65,13 +65,13 @@ describe('a deadline', () => {
     expect(refused(() => instance.call('run', [1])).code).toBe('retired');
   });
 
-  it('costs no look at the clock on most crossings', async () => {
+  it('does not read the clock on most crossings', async () => {
     const { clock, instance } = await ticking({ msPerTick: 0 });
     instance.call('run', [10_000], { deadline: 1 });
     expect(clock.looks).toBeLessThan(10_000 / 50);
   });
 
-  it('is looked at on each call of a dear host function', async () => {
+  it('is checked on each call of an expensive host function', async () => {
     const { clock, instance } = await ticking({ fuel: 5000, msPerTick: 400 });
     expect(refused(() => instance.call('run', [100], { deadline: 1000 })).code).toBe('deadline');
     expect(clock.ticks).toBe(3);

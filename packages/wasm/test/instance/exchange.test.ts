@@ -7,7 +7,7 @@ import { refused } from './refused.ts';
 
 const NAMES = { room: 'room', work: 'work' };
 
-/** A guest that gives room at 1,024 and answers with what its body makes of (place, length). */
+/** A guest that allocates at 1,024 and whose answer is what its body makes of (address, length). */
 function answering(body: string, more = ''): Uint8Array<ArrayBuffer> {
   return wat(`(module (memory (export "memory") 1 4)
     (global $seen (mut i32) (i32.const 0)) ${more}
@@ -25,7 +25,7 @@ async function poolOf(bytes: Uint8Array<ArrayBuffer>): Promise<Pool> {
 }
 
 describe('bytes that are handed to a guest', () => {
-  it('come back as the guest gives them, whatever they are', async () => {
+  it('come back as the guest returns them, whatever they are', async () => {
     const pool = await poolOf(ECHO);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 5_000 }), (input) => {
@@ -63,29 +63,29 @@ describe('bytes that are handed to a guest', () => {
 });
 
 describe('an answer is refused', () => {
-  const place = (at: bigint, length: bigint) =>
+  const answerAt = (at: bigint, length: bigint) =>
     answering(`(i64.const ${BigInt.asIntN(64, (at << 32n) | length)})`);
 
   it.each([
     ['that begins outside of the memory', 0xffff_fff0n, 4n],
     ['that ends one byte outside', 65_530n, 7n],
-    ['whose place and length wrap around', 0xffff_ffffn, 0xffff_ffffn],
+    ['whose address and length wrap around', 0xffff_ffffn, 0xffff_ffffn],
   ])('%s', async (_name, at, length) => {
-    const pool = await poolOf(place(at, length));
+    const pool = await poolOf(answerAt(at, length));
     const error = refused(() => pool.exchange(NAMES, new Uint8Array(0)));
     expect(['out-of-bounds', 'fuel']).toContain(error.code);
     // The pool goes on.
     expect(refused(() => pool.exchange(NAMES, new Uint8Array(0))).code).toBe(error.code);
   });
 
-  it('that is longer than is wanted, before a byte of it is copied', async () => {
+  it('that is longer than allowed, before a byte of it is copied', async () => {
     const pool = await poolOf(ECHO);
     const error = refused(() => pool.exchange(NAMES, new Uint8Array(11), { mostBytes: 10 }));
     expect(error).toMatchObject({ code: 'limit', detail: 'mostBytes' });
     expect(pool.exchange(NAMES, new Uint8Array(10), { mostBytes: 10 }).bytes).toHaveLength(10);
   });
 
-  it('where the room for the input lies outside', async () => {
+  it('if the allocated input lies outside the memory', async () => {
     const pool = await poolOf(
       wat(`(module (memory (export "memory") 1 1)
         (func (export "room") (param i32) (result i32) (i32.const -8))
@@ -121,7 +121,7 @@ describe('exports that do not fit', () => {
     expect(refused(() => pool.exchange(names, new Uint8Array(1))).code).toBe('export');
   });
 
-  it('and a module without a memory has no room', async () => {
+  it('and a module without a memory cannot allocate', async () => {
     const pool = await poolOf(
       wat(`(module (func (export "room") (param i32) (result i32) (i32.const 0))
         (func (export "work") (param i32 i32) (result i64) (i64.const 0)))`),

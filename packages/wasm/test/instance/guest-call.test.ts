@@ -50,12 +50,12 @@ function swallowed(act: () => unknown): void {
 }
 
 describe('guest.call', () => {
-  it('calls an export of the guest and gives what it returns', async () => {
+  it('calls an export of the guest and returns its result', async () => {
     const pool = await asking((guest) => Number(guest.call('double', 21)));
     expect(pool.run('run').results).toEqual([1042]);
   });
 
-  it('passes 64-bit integers and floats, and gives nothing where there is no result', async () => {
+  it('passes 64-bit integers and floats, and returns nothing where there is no result', async () => {
     const seen: unknown[] = [];
     const pool = await asking((guest) => {
       seen.push(guest.call('wide', 2n ** 40n, 7.9), guest.call('count'), guest.call('counted'));

@@ -365,7 +365,7 @@ describe('guest.bytes()', () => {
 });
 
 describe('guest.read(), write() and readText()', () => {
-  it('read() gives a copy', async () => {
+  it('read() returns a copy', async () => {
     let copy = new Uint8Array();
     const instance = await asking((guest) => {
       copy = guest.read(16, 5);
@@ -392,7 +392,7 @@ describe('guest.read(), write() and readText()', () => {
     instance.release();
   });
 
-  it('readText() reads UTF-8, and what is none ends the call', async () => {
+  it('readText() reads UTF-8, and anything else ends the call', async () => {
     const texts: string[] = [];
     const instance = await asking((guest, pointer, length) => texts.push(guest.readText(pointer, length)));
     instance.call('run', [16, 5]);

@@ -139,7 +139,7 @@ describe('hostTable()', () => {
     ['a row in the engine’s module', [logRow({ module: 'palisade' })]],
     ['a type that cannot cross', [logRow({ params: ['externref' as 'i32'] })]],
     ['fuel that is negative', [logRow({ fuel: -1 })]],
-    ['fuel that is no number', [logRow({ fuel: Number.NaN })]],
+    ['fuel that is not a number', [logRow({ fuel: Number.NaN })]],
   ])('refuses %s', (_what, rows) => {
     expect(() => hostTable(rows)).toThrow(TypeError);
   });
@@ -164,7 +164,7 @@ describe('instantiate() starts', () => {
     (start $start)
     (func (export "n") (result i32) (global.get $n)))`);
 
-  it('the guest, and says what that took', async () => {
+  it('the guest, and reports what that used', async () => {
     const compiled = await engine.compile(STARTING);
     const instance = engine.instantiate(compiled);
     const { fuelUsed, peakMemoryBytes } = instance.startUsage;
@@ -195,11 +195,11 @@ describe('instantiate() starts', () => {
   });
 });
 
-describe('the house', () => {
+describe('the capacity of an engine', () => {
   const GROWING = wat(`(module (memory 1)
     (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))))`);
 
-  it('admits so many instances and no more, until one is released', async () => {
+  it('admits its number of instances, and no more until one is released', async () => {
     const small = createEngine({ instances: 3 });
     const compiled = await small.compile(GROWING);
     const instances = [1, 2, 3].map(() => small.instantiate(compiled));
@@ -231,7 +231,7 @@ describe('the house', () => {
     ['trapped', '(func (export "run") unreachable)', {}],
     ['ran out of fuel', '(func (export "run") (loop $again (br $again)))', {}],
     ['was too late', '(func (export "run"))', { deadline: 3 }],
-  ])('gives the place of an instance that %s to the next one at once', async (_what, text, options) => {
+  ])('is free again as soon as an instance %s', async (_what, text, options) => {
     const clock = { ms: 0 };
     const small = createEngine({ instances: 1, now: () => clock.ms++ });
     const compiled = await small.compile(wat(`(module (memory 1) ${text})`));

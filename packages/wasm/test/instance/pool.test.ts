@@ -84,7 +84,7 @@ function inPool<T>(use: (pool: Pool) => T): T {
 const PRISTINE = inPool((pool) => state((name) => pool.run(name)));
 
 describe('pool.run()', () => {
-  it('finds everything as new, run after run', () => {
+  it('has a new guest in every run', () => {
     inPool((pool) => {
       expect(pool.run('globals').results).toEqual([11, 22n, 3.5]);
       expect(pool.run('tables').results).toEqual([4, 2, 1, 1]);
@@ -194,7 +194,7 @@ describe('pool.run()', () => {
     for (const pool of pools) pool.close();
   });
 
-  it('gives the same results, fuel and memory every time', () => {
+  it('has the same results, fuel and memory every time', () => {
     inPool((pool) => {
       const first = pool.run('sum');
       expect([1, 2, 3].map(() => pool.run('sum'))).toEqual([first, first, first]);
@@ -231,7 +231,7 @@ describe('pool.run()', () => {
 });
 
 describe('a pool', () => {
-  it('takes its places from the house when it is opened and gives them back when it is closed', async () => {
+  it('reserves its capacity when it is opened and releases it when it is closed', async () => {
     const small = createEngine({ instances: 4 });
     const module = await small.compile(KEEPING);
     const pool = small.pool(module, { size: 3 });
@@ -244,7 +244,7 @@ describe('a pool', () => {
     expect(refused(() => pool.run('globals')).code).toBe('retired');
   });
 
-  it('seats nobody when it is closed, also while its last run goes on', async () => {
+  it('runs nothing once it is closed, also while its last run continues', async () => {
     const small = createEngine();
     const ends: string[] = [];
     const close = () => {
@@ -273,7 +273,7 @@ describe('a pool', () => {
     expect(engine.occupancy()).toEqual(before);
   });
 
-  it('can be closed while it runs, and gives its places back after that', async () => {
+  it('can be closed while it runs, and releases its capacity after that', async () => {
     const before = engine.occupancy();
     const close = () => {
       pool.close();

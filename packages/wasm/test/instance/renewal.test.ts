@@ -1,4 +1,4 @@
-/** A guest that is made new where it sits is one that nobody has called yet. */
+/** A guest that is reset in place is like one that has not been called yet. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSupported } from '../../src/features.table.ts';
@@ -51,7 +51,7 @@ const CHANGING = wat(`(module
 const engine = createEngine();
 
 describe('a guest of a pool that ended well', () => {
-  it('is as new for the next run: memories, data and globals of every type', async () => {
+  it('is reset for the next run: memories, data and globals of every type', async () => {
     const compiled = await engine.compile(CHANGING);
     const pool = engine.pool(compiled, { size: 1 });
     const look = () => [...pool.run('sum').results, ...pool.run('globals').results];
@@ -95,8 +95,8 @@ const COUNTING = wat(`(module (memory 1) (global $calls (mut i32) (i32.const 0))
     (i32.store (i32.const 8) (i32.add (i32.load (i32.const 8)) (i32.const 1)))
     (i32.add (global.get $calls) (i32.load (i32.const 8)))))`);
 
-describe("a pool whose runs meet the end of the machine's stack", () => {
-  it('loses no place, and no guest that was not made new is the next one', async () => {
+describe("a pool whose runs exhaust the machine's stack", () => {
+  it('loses no slot, and never reuses a guest that was not reset', async () => {
     const pool = engine.pool(await engine.compile(COUNTING), { size: 1 });
     const found = new Set<unknown>();
     let failures = 0;
@@ -123,7 +123,7 @@ describe("a pool whose runs meet the end of the machine's stack", () => {
   });
 });
 
-describe('a module whose globals begin with much', () => {
+describe('a module whose globals have long initial values', () => {
   const globals = (count: number) =>
     wat(`(module ${'(global (mut i64) (i64.const 0x7fffffffffffffff))'.repeat(count)})`);
   const isRenewable = (bytes: Uint8Array) =>
@@ -144,8 +144,8 @@ describe('a module whose globals begin with much', () => {
   });
 });
 
-describe('any program that can be made new', () => {
-  it('shows after it ran and was made new what it showed before it ran', () => {
+describe('any program that can be reset', () => {
+  it('has the same state after a run and a reset as before the run', () => {
     let renewed = 0;
     let changed = 0;
     const judge = (plan: Parameters<typeof programOf>[0]) => {

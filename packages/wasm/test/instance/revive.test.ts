@@ -47,7 +47,7 @@ function reseal(bytes: Uint8Array): Uint8Array {
 }
 
 describe('revive()', () => {
-  it('gives a module that is and does what the compiled one did', async () => {
+  it('returns a module equal to the compiled one', async () => {
     const revived = await engine.revive(file, { digest: compiled.digest });
     const { serialise: _revived, ...facts } = revived;
     const { serialise: _compiled, ...expected } = compiled;
@@ -90,7 +90,7 @@ describe('revive()', () => {
     }
   });
 
-  it('refuses bytes that nobody wrote', async () => {
+  it('refuses arbitrary bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), async (noise) => {
         const error = await refusedLater(() => engine.revive(noise, { digest: compiled.digest }));
@@ -155,7 +155,7 @@ describe('revive()', () => {
     await engine.revive(file, { digest: compiled.digest, seal: compiled.seal });
   });
 
-  it('does not give a believed file to those who compile the module', async () => {
+  it('does not share a trusted file with callers that compile the module', async () => {
     const other = createEngine();
     const revived = await other.revive(file, { digest: compiled.digest });
     const made = await other.compile(GUEST, { hosts, limits: { fuel: 5000 } });

@@ -13,7 +13,7 @@ describe('the table of traps', () => {
     expect(header + probe).toBe(Buffer.from(wat(`(module ${text})`)).toString('hex'));
   });
 
-  it('has no two kinds that V8 has one word for', () => {
+  it('has no two kinds with the same message in V8', () => {
     const codes = new Map<string, Set<string>>();
     for (const { probe, code } of TRAPS) {
       const bytes = Buffer.from(`0061736d01000000${probe}`, 'hex');
@@ -35,11 +35,11 @@ describe('the table of traps', () => {
 });
 
 describe('classifyTrap()', () => {
-  it('calls a trap that no probe shows a trap, whatever its words', () => {
+  it('classifies a trap that no probe shows as trap, whatever its message', () => {
     expect(classifyTrap(new WebAssembly.RuntimeError('fuel'))).toBe('trap');
   });
 
-  it('does not take other errors for traps, even with the same words', () => {
+  it('does not classify other errors as traps, even with the same message', () => {
     const { message } = thrownBy(() => {
       const { f } = new WebAssembly.Instance(
         new WebAssembly.Module(wat('(module (func (export "f") unreachable))')),
@@ -51,13 +51,13 @@ describe('classifyTrap()', () => {
     expect(classifyTrap(message)).toBeUndefined();
   });
 
-  it('does not fail at what cannot be asked', () => {
+  it('does not fail on values that throw when they are read', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(classifyTrap(proxy)).toBeUndefined();
   });
 
-  it('calls the end of the machine stack a stack', () => {
+  it('classifies an exhausted machine stack as stack', () => {
     const endless = new WebAssembly.Instance(
       new WebAssembly.Module(
         wat('(module (func $f (export "f") (result i32) (i32.add (i32.const 1) (call $f))))'),

@@ -102,7 +102,7 @@ describe('a visit', () => {
 });
 
 describe('a host function in a visit', () => {
-  it('calls the guest without letting it out again', async () => {
+  it('calls the guest without letting it reach the host again', async () => {
     let asked = 0;
     const pool = await poolOf((guest, number) => {
       asked += 1;
@@ -115,7 +115,7 @@ describe('a host function in a visit', () => {
     expect(asked).toBe(4);
   });
 
-  it('cannot use the guest of the visit around it, which would let the guest out', async () => {
+  it('cannot use the guest of the visit around it, which would let it reach the host', async () => {
     const outer: Guest[] = [];
     const codes: string[] = [];
     const pool = await poolOf((_guest, number) => {
@@ -168,14 +168,14 @@ describe('a visit that fails', () => {
     expect(refused(() => pool.visit({}, (guest) => guest.read(65_536, 1))).code).toBe('out-of-bounds');
   });
 
-  it('is over for whoever kept its guest', async () => {
+  it('ends for a caller that kept its guest', async () => {
     const pool = await poolOf();
     const { value } = pool.visit({}, (guest) => guest);
     expect(refused(() => value.call('count')).code).toBe('retired');
     expect(refused(() => value.read(0, 1)).code).toBe('retired');
   });
 
-  it('has no place where a run is inside another one', async () => {
+  it('finds no free slot inside another run', async () => {
     const pool = await poolOf();
     expect(refused(() => pool.visit({}, () => pool.visit({}, () => 0))).code).toBe('memory');
   });

@@ -1,5 +1,5 @@
 /**
- * Modules made to hurt whoever reads, rewrites or compiles them. Each has a harmless sibling that passes, so that a
+ * Modules made to exhaust what reads, rewrites or compiles them. Each has a harmless sibling that passes, so that a
  * refusal is about the bomb and about nothing else in the module.
  */
 import { describe, expect, it } from 'vitest';
@@ -274,7 +274,7 @@ const BYTES: Readonly<Record<string, Bomb>> = {
     sibling: () => raw(section(5, [1, 0, 1]), section(11, [1, 0, 0x41, 0, 0x0b, 3, 1, 2, 3])),
     refusal: malformed,
   },
-  'an element that is no function': {
+  'an element that is not a function': {
     bomb: () =>
       assemble({ tables: [{ reference: FUNCREF, min: 9 }], elements: [elements.active(0, 0, [7])] }),
     sibling: () =>

@@ -152,7 +152,7 @@ test('a call of the host costs what the host says, beside its operator', () => {
       const due = free.log.map((call) => {
         const name = call.split('(')[0] ?? '';
         const index = program.hosts.findIndex((host) => host.name === name);
-        // What can be reached through a table is charged by whoever is called, which here is nobody.
+        // What can be reached through a table is charged by the host function, which here is a stub.
         return chargedByHost.includes(index) ? 0 : (fuelOf.get(`env.${name}`) ?? 0);
       });
       expect(sum(paid.used)).toBe(sum(free.used) + sum(due));

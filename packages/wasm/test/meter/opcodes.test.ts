@@ -42,7 +42,7 @@ describe('the table of instructions', () => {
     expect(names.map((operator) => [operator.name, CODE_OF.get(operator.name)])).toEqual(
       names.map((operator) => [operator.name, codeOf(operator)]),
     );
-    // The two prefixes are no instructions, but bytes that the table has to know.
+    // The two prefixes are not instructions, but bytes that the table has to know.
     const known = new Set([0xfc, 0xfd, ...OPERATORS.map(codeOf)]);
     expect([...CODE_OF].filter(([, code]) => !known.has(code))).toEqual([]);
     expect(new Set(CODE_OF.values()).size).toBe(known.size);

@@ -176,13 +176,13 @@ describe('what a module says about itself', () => {
   it.each<[string, readonly number[], object]>([
     ['past its end', [0, ...sized(name('a')), 1, 99, 0], { state: 'malformed', module: 'a', functions: 0 }],
     ['with 4 billion names', [1, ...sized(unsigned(0xffff_ffff))], { state: 'malformed', functions: 0 }],
-    ['with a name that is no text', [0, 2, 1, 0xff], { state: 'malformed', module: undefined }],
+    ['with a name that is not text', [0, 2, 1, 0xff], { state: 'malformed', module: undefined }],
     [
       'with a name too long to show',
       [0, ...sized(name('x'.repeat(9_999)))],
       { state: 'present', module: undefined },
     ],
-    ['with parts nobody knows', [77, 1, 0], { state: 'present', functions: 0 }],
+    ['with unknown parts', [77, 1, 0], { state: 'present', functions: 0 }],
   ])('is a fact, not an error, where it is %s', (_what, content, names) => {
     expect(nameSection(...content)).toMatchObject(names);
   });

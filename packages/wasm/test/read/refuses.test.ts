@@ -29,7 +29,7 @@ const TABLE = section(4, [1, 0x70, 0, 1]);
 const MEMORY = section(5, [1, 0, 1]);
 const IMPORTED_GLOBAL = (mutable: number) => section(2, [1, 0, 0, 3, 0x7f, mutable]);
 
-describe('readModule() says what a file is that is no module', () => {
+describe('readModule() names the format of a file that is not a module', () => {
   it.each([
     ['an empty file', raw(), /does not begin with "\\0asm"/, 0],
     ['a file cut off in its magic', raw(0x00, 0x61, 0x73), /does not begin/, 0],
@@ -74,12 +74,12 @@ describe('readModule() refuses as malformed, with the byte that is wrong,', () =
     ['the data count behind the code', of(section(10, [0]), section(12, [0])), 11],
     ['a custom section without a name', of([0, 0]), 10],
     ['a custom section with a name past its end', of([0, 1, 5], TYPES), 11],
-    ['a custom section with a name that is no text', of([0, 2, 1, 0xff]), 11],
+    ['a custom section with a name that is not text', of([0, 2, 1, 0xff]), 11],
     ['a type of an unknown form', of(section(1, [1, 0x61, 0, 0])), 11],
     ['a parameter of an unknown type', of(section(1, [1, 0x60, 1, 0x40, 0])), 13],
     ['an import of an unknown kind', of(section(2, [1, 0, 0, 5, 0])), 13],
     ['an import of a function without its type', of(section(2, [1, 0, 0, 0, 0])), 14],
-    ['an import with a name that is no text', of(section(2, [1, 1, 0xff, 0, 3, 0x7f, 0])), 12],
+    ['an import with a name that is not text', of(section(2, [1, 1, 0xff, 0, 3, 0x7f, 0])), 12],
     ['a function of a type that does not exist', of(TYPES, section(3, [1, 1])), 17],
     ['a table of numbers', of(section(4, [1, 0x7f, 0, 0])), 11],
     ['a table with a maximum below its minimum', of(section(4, [1, 0x70, 1, 2, 1])), 12],

@@ -2,7 +2,7 @@ import { type PageAsked, pagesOf } from '../pages.ts';
 import { PalisadeError } from '../palisade-error.ts';
 import { makeTurns, repeat } from '../repeat.ts';
 import type { OperationName } from '../routes.ts';
-import { type Asked, EVENTS_TYPE, type RequestOptions, type Sender } from '../send.ts';
+import { EVENTS_TYPE, type OperationArguments, type RequestOptions, type Sender } from '../send.ts';
 import { readEvents } from '../server-events.ts';
 import type { JournalLine, JournalPage } from '../wire.ts';
 
@@ -83,9 +83,9 @@ export async function* followJournal(
 export async function* downloadOf<Name extends OperationName>(
   send: Sender,
   name: Name,
-  asked: Asked<Name>,
+  args: OperationArguments<Name>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const reply = await repeat(send.connection, asked.options?.signal ?? null, () => send.open(name, asked));
+  const reply = await repeat(send.connection, args.options?.signal ?? null, () => send.open(name, args));
   try {
     yield* reply.chunks;
   } finally {

@@ -2,8 +2,8 @@ import { WasmError } from '../../error.ts';
 import { type Guest, GuestView } from '../../instance/guest.ts';
 import { type GuestValue, JS_TYPES } from '../../instance/value.ts';
 import type { WitFunction } from '../types.ts';
-import { Passage } from './passage.ts';
-import { type Passing, passingOf } from './passing.ts';
+import { type FlatSignature, flatSignatureOf } from './flat-signature.ts';
+import { LiftLowerContext } from './lift-lower-context.ts';
 
 /** An export of the guest, in the types of its WIT. */
 export type LiftedExport = {
@@ -22,44 +22,44 @@ export function callLifted(
   { name, type, mostBytes }: LiftedExport,
   args: readonly unknown[],
 ): unknown {
-  const passing = passingOf(type);
-  const passage = new Passage(GuestView.stateOf(guest), mostBytes);
-  const returned = guest.call(name, ...lowerArguments(passage, passing, args));
-  passage.refresh();
-  return takeResult(passage, passing, name, returned);
+  const signature = flatSignatureOf(type);
+  const context = new LiftLowerContext(GuestView.stateOf(guest), mostBytes);
+  const returned = guest.call(name, ...lowerArguments(context, signature, args));
+  context.refresh();
+  return takeResult(context, signature, name, returned);
 }
 
 function lowerArguments(
-  passage: Passage,
-  { params, isSpilled }: Passing,
+  context: LiftLowerContext,
+  { params, isSpilled }: FlatSignature,
   args: readonly unknown[],
 ): readonly GuestValue[] {
   const out: GuestValue[] = [];
   if (!isSpilled) {
-    params.lower(passage, args, out);
+    params.lower(context, args, out);
     return out;
   }
-  passage.pay(params.size);
-  const at = passage.allocate(params.size, params.align);
-  params.store(passage, at, args);
+  context.pay(params.size);
+  const at = context.allocate(params.size, params.align);
+  params.store(context, at, args);
   return [at];
 }
 
 function takeResult(
-  passage: Passage,
-  { result, isBehind }: Passing,
+  context: LiftLowerContext,
+  { result, isResultInMemory }: FlatSignature,
   name: string,
   returned: GuestValue | undefined,
 ): unknown {
   if (result === null) return undefined;
-  const [type = 'i32'] = isBehind ? [] : result.flat;
+  const [type = 'i32'] = isResultInMemory ? [] : result.flat;
   // Boundary: a module that was not linked to this type returns anything.
   if (returned === undefined || typeof returned !== JS_TYPES[type]) {
     const message = `Cannot call ${JSON.stringify(name)}: it returned a ${typeof returned}, expected ${type}`;
     throw new WasmError('export', message, { detail: name });
   }
-  if (!isBehind) return result.lift(passage, [returned], 0);
-  const at = passage.reach(Number(returned), result.size, result.align);
-  passage.pay(result.size);
-  return result.load(passage, at);
+  if (!isResultInMemory) return result.lift(context, [returned], 0);
+  const at = context.reach(Number(returned), result.size, result.align);
+  context.pay(result.size);
+  return result.load(context, at);
 }

@@ -1,12 +1,12 @@
 import type { WitType } from '../types.ts';
 import type { Codec, Layout } from './codec.ts';
 import { flagsCodec } from './flags.ts';
-import { namedGuise, OPTIONAL, taggedGuise } from './guise.ts';
 import { BYTES, listCodec } from './list.ts';
 import { plainCodec, scalarCodec } from './plain.ts';
 import { recordCodec, tupleCodec } from './record.ts';
 import { HANDLE } from './scalar.table.ts';
 import { variantCodec } from './variant.ts';
+import { enumForm, OPTIONAL, taggedForm } from './variant-form.ts';
 
 /** More have no layout in the canonical ABI. */
 const MOST_FLAGS = 32;
@@ -31,13 +31,13 @@ export function codecOf(type: WitType): Codec {
       requireSome(type.kind, type.cases);
       return variantCodec(
         type.cases.map(([, payload]) => codecOrNull(payload)),
-        taggedGuise(type.cases.map(([name]) => name)),
+        taggedForm(type.cases.map(([name]) => name)),
       );
     case 'enum':
       requireSome(type.kind, type.names);
       return variantCodec(
         type.names.map(() => null),
-        namedGuise(type.names),
+        enumForm(type.names),
       );
     case 'flags':
       requireSome(type.kind, type.names, MOST_FLAGS);
@@ -46,7 +46,7 @@ export function codecOf(type: WitType): Codec {
       requirePlainOption(type.some);
       return variantCodec([null, codecOf(type.some)], OPTIONAL);
     case 'result':
-      return variantCodec([codecOrNull(type.ok), codecOrNull(type.error)], taggedGuise(['ok', 'error']));
+      return variantCodec([codecOrNull(type.ok), codecOrNull(type.error)], taggedForm(['ok', 'error']));
     case 'own':
     case 'borrow':
       return scalarCodec(HANDLE);

@@ -1,5 +1,5 @@
 import type { GuestValue, NumberType } from '../../instance/value.ts';
-import type { Passage } from './passage.ts';
+import type { LiftLowerContext } from './lift-lower-context.ts';
 
 /** The layout of a type in memory, and its core values as arguments. */
 export type Layout = {
@@ -14,13 +14,13 @@ export type Layout = {
  */
 export type Codec = Layout & {
   /** Reads a value out of memory. */
-  readonly load: (passage: Passage, at: number) => unknown;
+  readonly load: (context: LiftLowerContext, at: number) => unknown;
   /** Writes a value into memory. */
-  readonly store: (passage: Passage, at: number, value: unknown) => void;
+  readonly store: (context: LiftLowerContext, at: number, value: unknown) => void;
   /** Makes a value of the core values from `at` on. */
-  readonly lift: (passage: Passage, values: readonly GuestValue[], at: number) => unknown;
+  readonly lift: (context: LiftLowerContext, values: readonly GuestValue[], at: number) => unknown;
   /** Adds the core values of a value. */
-  readonly lower: (passage: Passage, value: unknown, out: GuestValue[]) => void;
+  readonly lower: (context: LiftLowerContext, value: unknown, out: GuestValue[]) => void;
 };
 
 export function alignTo(offset: number, align: number): number {
@@ -33,7 +33,7 @@ export function numberAt(values: readonly GuestValue[], at: number): number {
 }
 
 /** The error for a value of a host function or a caller that is not of the type. The value is not quoted. */
-export function misfit(type: string, value: unknown): TypeError {
+export function mismatch(type: string, value: unknown): TypeError {
   const is = value === null ? 'null' : Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
   return new TypeError(`Cannot lower value: it is ${is} or out of range, expected ${type}`);
 }

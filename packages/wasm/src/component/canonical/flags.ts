@@ -1,4 +1,4 @@
-import { type Codec, misfit, numberAt } from './codec.ts';
+import { type Codec, mismatch, numberAt } from './codec.ts';
 
 /** Flags: the names of those that are set, in their order. Bits without a name are ignored. */
 export function flagsCodec(names: readonly string[]): Codec {
@@ -6,11 +6,11 @@ export function flagsCodec(names: readonly string[]): Codec {
   const bits = new Map(names.map((name, bit) => [name, bit]));
   const listSet = (mask: number) => names.filter((_name, bit) => (mask >>> bit) & 1);
   const maskOf = (value: unknown) => {
-    if (!Array.isArray(value)) throw misfit('an array of flags', value);
+    if (!Array.isArray(value)) throw mismatch('an array of flags', value);
     let mask = 0;
     for (const name of value) {
       const bit = bits.get(name);
-      if (bit === undefined) throw misfit(`flags of ${names.join(', ')}`, name);
+      if (bit === undefined) throw mismatch(`flags of ${names.join(', ')}`, name);
       mask |= 1 << bit;
     }
     return mask >>> 0;
@@ -21,8 +21,8 @@ export function flagsCodec(names: readonly string[]): Codec {
     flat: ['i32'],
     load: ({ view }, at) => listSet(readUnsigned(view, at, size)),
     store: ({ view }, at, value) => writeUnsigned(view, at, size, maskOf(value)),
-    lift: (_passage, values, at) => listSet(numberAt(values, at)),
-    lower: (_passage, value, out) => {
+    lift: (_context, values, at) => listSet(numberAt(values, at)),
+    lower: (_context, value, out) => {
       out.push(maskOf(value));
     },
   };

@@ -2,9 +2,9 @@ import { type Guest, GuestView } from '../../instance/guest.ts';
 import type { HostFunction } from '../../instance/host.ts';
 import type { GuestValue } from '../../instance/value.ts';
 import type { WorldImport } from '../types.ts';
-import { type Codec, misfit, numberAt } from './codec.ts';
-import { Passage } from './passage.ts';
-import { type Passing, passingOf } from './passing.ts';
+import { type Codec, mismatch, numberAt } from './codec.ts';
+import { type FlatSignature, flatSignatureOf } from './flat-signature.ts';
+import { LiftLowerContext } from './lift-lower-context.ts';
 
 /** A host function in the types of its WIT. */
 export type WorldHost = WorldImport & {
@@ -19,52 +19,60 @@ export type WorldHost = WorldImport & {
  */
 export function loweredHost(row: WorldHost): HostFunction {
   const { module, name, fuel, blocks = false, run } = row;
-  const passing = passingOf(row.type);
-  const { flatParams, result, isBehind } = passing;
+  const signature = flatSignatureOf(row.type);
+  const { flatParams, result, isResultInMemory } = signature;
   return {
     module,
     name,
-    params: isBehind ? [...flatParams, 'i32'] : flatParams,
-    results: result === null || isBehind ? [] : result.flat,
+    params: isResultInMemory ? [...flatParams, 'i32'] : flatParams,
+    results: result === null || isResultInMemory ? [] : result.flat,
     fuel,
     blocks,
     run(guest: Guest, ...values: GuestValue[]): GuestValue | undefined {
-      const passage = new Passage(GuestView.stateOf(guest));
+      const context = new LiftLowerContext(GuestView.stateOf(guest));
       // Checked before the work: the host does nothing for a guest that could not receive the result.
-      const place = isBehind && result !== null ? placeOf(passage, result, values) : 0;
-      const given = run(guest, ...takeArguments(passage, passing, values));
-      passage.refresh();
-      if (!isBehind) return lowerResult(passage, result, given);
-      passage.pay(result?.size ?? 0);
-      result?.store(passage, place, given);
+      const address = isResultInMemory && result !== null ? resultAddress(context, result, values) : 0;
+      const returned = run(guest, ...takeArguments(context, signature, values));
+      context.refresh();
+      if (!isResultInMemory) return lowerResult(context, result, returned);
+      context.pay(result?.size ?? 0);
+      result?.store(context, address, returned);
       return undefined;
     },
   };
 }
 
 /** Where the guest wants the result: its last value. */
-function placeOf(passage: Passage, { size, align }: Codec, values: readonly GuestValue[]): number {
-  return passage.reach(numberAt(values, values.length - 1), size, align);
+function resultAddress(
+  context: LiftLowerContext,
+  { size, align }: Codec,
+  values: readonly GuestValue[],
+): number {
+  return context.reach(numberAt(values, values.length - 1), size, align);
 }
 
 function takeArguments(
-  passage: Passage,
-  { params, isSpilled }: Passing,
+  context: LiftLowerContext,
+  { params, isSpilled }: FlatSignature,
   values: readonly GuestValue[],
 ): readonly unknown[] {
-  if (!isSpilled) return params.lift(passage, values, 0) as readonly unknown[];
-  const at = passage.reach(numberAt(values, 0), params.size, params.align);
-  passage.pay(params.size);
-  return params.load(passage, at) as readonly unknown[];
+  if (!isSpilled) return params.lift(context, values, 0) as readonly unknown[];
+  const at = context.reach(numberAt(values, 0), params.size, params.align);
+  context.pay(params.size);
+  return params.load(context, at) as readonly unknown[];
 }
 
-function lowerResult(passage: Passage, result: Codec | null, given: unknown): GuestValue | undefined {
+function lowerResult(
+  context: LiftLowerContext,
+  result: Codec | null,
+  returned: unknown,
+): GuestValue | undefined {
   if (result === null) {
     // A promise, most likely: host functions are synchronous.
-    if (given !== undefined) throw misfit('nothing', given);
+    if (returned !== undefined) throw mismatch('nothing', returned);
     return undefined;
   }
   const out: GuestValue[] = [];
-  result.lower(passage, given, out);
+  result.lower(context, returned, out);
   return out[0];
 }

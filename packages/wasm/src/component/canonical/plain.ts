@@ -1,6 +1,6 @@
 import type { PlainType } from '../types.ts';
-import { type Codec, misfit, numberAt } from './codec.ts';
-import type { Passage } from './passage.ts';
+import { type Codec, mismatch, numberAt } from './codec.ts';
+import type { LiftLowerContext } from './lift-lower-context.ts';
 import { BIG_NUMBERS, NUMBERS, type Scalar } from './scalar.table.ts';
 import { TEXT } from './text.ts';
 
@@ -12,8 +12,8 @@ export function scalarCodec({ size, flat, load, store, lift, lower }: Scalar<num
     flat: [flat],
     load: ({ view }, at) => load(view, at),
     store: ({ view }, at, value) => store(view, at, lower(value)),
-    lift: (_passage, values, at) => lift(numberAt(values, at)),
-    lower: (_passage, value, out) => {
+    lift: (_context, values, at) => lift(numberAt(values, at)),
+    lower: (_context, value, out) => {
       out.push(lower(value));
     },
   };
@@ -26,8 +26,8 @@ function bigCodec({ size, flat, load, store, lift, lower }: Scalar<bigint>): Cod
     flat: [flat],
     load: ({ view }, at) => load(view, at),
     store: ({ view }, at, value) => store(view, at, lower(value)),
-    lift: (_passage, values, at) => lift(BigInt(values[at] ?? 0n)),
-    lower: (_passage, value, out) => {
+    lift: (_context, values, at) => lift(BigInt(values[at] ?? 0n)),
+    lower: (_context, value, out) => {
       out.push(lower(value));
     },
   };
@@ -37,24 +37,24 @@ const CHAR: Codec = {
   size: 4,
   align: 4,
   flat: ['i32'],
-  load: (passage, at) => charOf(passage, passage.view.getUint32(at, true)),
+  load: (context, at) => charOf(context, context.view.getUint32(at, true)),
   store: ({ view }, at, value) => view.setUint32(at, codeOf(value), true),
-  lift: (passage, values, at) => charOf(passage, numberAt(values, at) >>> 0),
-  lower: (_passage, value, out) => {
+  lift: (context, values, at) => charOf(context, numberAt(values, at) >>> 0),
+  lower: (_context, value, out) => {
     out.push(codeOf(value));
   },
 };
 
-function charOf(passage: Passage, code: number): string {
+function charOf(context: LiftLowerContext, code: number): string {
   // Boundary: a lone surrogate is not a character.
   if (isScalar(code)) return String.fromCodePoint(code);
-  throw passage.trap('char', `0x${code.toString(16)} is no character`, 'a Unicode scalar value');
+  throw context.trap('char', `0x${code.toString(16)} is not a character`, 'a Unicode scalar value');
 }
 
 function codeOf(value: unknown): number {
   const code = typeof value === 'string' ? value.codePointAt(0) : undefined;
   if (code !== undefined && isScalar(code) && value === String.fromCodePoint(code)) return code;
-  throw misfit('one character', value);
+  throw mismatch('one character', value);
 }
 
 function isScalar(code: number): boolean {

@@ -1,6 +1,6 @@
 import type { NumberType } from '../../instance/value.ts';
 import type { Named } from '../types.ts';
-import { alignTo, type Codec, type Layout, misfit } from './codec.ts';
+import { alignTo, type Codec, type Layout, mismatch } from './codec.ts';
 
 /** Values one after the other, with the offset of each. */
 type Row = Layout & {
@@ -36,18 +36,18 @@ export function tupleCodec(codecs: readonly Codec[]): Codec {
     size,
     align,
     flat,
-    load: (passage, at) => parts.map(({ codec, offset }) => codec.load(passage, at + offset)),
-    store: (passage, at, value) => {
+    load: (context, at) => parts.map(({ codec, offset }) => codec.load(context, at + offset)),
+    store: (context, at, value) => {
       const values = requireTuple(value, parts.length);
       parts.forEach(({ codec, offset }, index) => {
-        codec.store(passage, at + offset, values[index]);
+        codec.store(context, at + offset, values[index]);
       });
     },
-    lift: (passage, values, at) => parts.map(({ codec, flatAt }) => codec.lift(passage, values, at + flatAt)),
-    lower: (passage, value, out) => {
+    lift: (context, values, at) => parts.map(({ codec, flatAt }) => codec.lift(context, values, at + flatAt)),
+    lower: (context, value, out) => {
       const values = requireTuple(value, parts.length);
       parts.forEach(({ codec }, index) => {
-        codec.lower(passage, values[index], out);
+        codec.lower(context, values[index], out);
       });
     },
   };
@@ -55,7 +55,7 @@ export function tupleCodec(codecs: readonly Codec[]): Codec {
 
 function requireTuple(value: unknown, length: number): readonly unknown[] {
   if (Array.isArray(value) && value.length === length) return value;
-  throw misfit(`an array of ${length}`, value);
+  throw mismatch(`an array of ${length}`, value);
 }
 
 type Fields = Record<string, unknown>;
@@ -68,28 +68,28 @@ export function recordCodec(fields: readonly Named<Codec>[]): Codec {
     size,
     align,
     flat,
-    load: (passage, at) => {
+    load: (context, at) => {
       const record: Fields = {};
-      for (const { name, codec, offset } of named) record[name] = codec.load(passage, at + offset);
+      for (const { name, codec, offset } of named) record[name] = codec.load(context, at + offset);
       return record;
     },
-    store: (passage, at, value) => {
+    store: (context, at, value) => {
       const record = requireRecord(value);
-      for (const { name, codec, offset } of named) codec.store(passage, at + offset, record[name]);
+      for (const { name, codec, offset } of named) codec.store(context, at + offset, record[name]);
     },
-    lift: (passage, values, at) => {
+    lift: (context, values, at) => {
       const record: Fields = {};
-      for (const { name, codec, flatAt } of named) record[name] = codec.lift(passage, values, at + flatAt);
+      for (const { name, codec, flatAt } of named) record[name] = codec.lift(context, values, at + flatAt);
       return record;
     },
-    lower: (passage, value, out) => {
+    lower: (context, value, out) => {
       const record = requireRecord(value);
-      for (const { name, codec } of named) codec.lower(passage, record[name], out);
+      for (const { name, codec } of named) codec.lower(context, record[name], out);
     },
   };
 }
 
 function requireRecord(value: unknown): Fields {
   if (typeof value === 'object' && value !== null) return value as Fields;
-  throw misfit('an object', value);
+  throw mismatch('an object', value);
 }

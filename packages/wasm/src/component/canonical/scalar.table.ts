@@ -1,7 +1,7 @@
 import type { GuestValue, NumberType } from '../../instance/value.ts';
 import { settleNaN } from '../../instance/value.ts';
 import type { PlainType } from '../types.ts';
-import { misfit } from './codec.ts';
+import { mismatch } from './codec.ts';
 
 type Memory = DataView<ArrayBuffer>;
 
@@ -21,21 +21,21 @@ export type Scalar<V extends GuestValue = GuestValue> = {
 function whole(type: string, least: number, most: number): (value: unknown) => number {
   return (value) => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-    throw misfit(type, value);
+    throw mismatch(type, value);
   };
 }
 
 function big(type: string, narrow: (value: bigint) => bigint): (value: unknown) => bigint {
   return (value) => {
     if (typeof value === 'bigint' && narrow(value) === value) return value;
-    throw misfit(type, value);
+    throw mismatch(type, value);
   };
 }
 
 function float(type: string): (value: unknown) => number {
   return (value) => {
     if (typeof value === 'number') return Number.isNaN(value) ? Number.NaN : value;
-    throw misfit(type, value);
+    throw mismatch(type, value);
   };
 }
 
@@ -68,7 +68,7 @@ export const NUMBERS: Readonly<
     lift: (core) => core !== 0,
     lower: (value) => {
       if (typeof value === 'boolean') return value ? 1 : 0;
-      throw misfit('bool', value);
+      throw mismatch('bool', value);
     },
   },
   s8: {

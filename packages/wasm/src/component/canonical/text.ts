@@ -1,6 +1,6 @@
-import { type Codec, misfit } from './codec.ts';
-import type { Passage } from './passage.ts';
-import { type Place, spanCodec } from './span.ts';
+import { type Codec, mismatch } from './codec.ts';
+import type { LiftLowerContext } from './lift-lower-context.ts';
+import { type Span, spanCodec } from './span.ts';
 
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const ENCODER = new TextEncoder();
@@ -12,24 +12,24 @@ const MOST_BYTES_PER_UNIT = 3;
 /** Text as UTF-8. */
 export const TEXT: Codec = spanCodec({ take, put });
 
-function take(passage: Passage, pointer: number, length: number): string {
-  passage.measure(length, 1);
-  const at = passage.take(pointer, length, 1);
-  passage.pay(length);
+function take(context: LiftLowerContext, pointer: number, length: number): string {
+  context.measure(length, 1);
+  const at = context.take(pointer, length, 1);
+  context.pay(length);
   try {
-    return DECODER.decode(passage.bytes.subarray(at, at + length));
+    return DECODER.decode(context.bytes.subarray(at, at + length));
   } catch (cause) {
-    throw passage.trap('utf-8', `the ${length} bytes at ${at} are not UTF-8`, 'text', cause);
+    throw context.trap('utf-8', `the ${length} bytes at ${at} are not UTF-8`, 'text', cause);
   }
 }
 
-function put(passage: Passage, value: unknown): Place {
-  if (typeof value !== 'string') throw misfit('a string', value);
+function put(context: LiftLowerContext, value: unknown): Span {
+  if (typeof value !== 'string') throw mismatch('a string', value);
   const encoded = encode(value);
-  const length = passage.measure(encoded.length, 1);
-  passage.pay(length);
-  const pointer = passage.allocate(length, 1);
-  passage.bytes.set(encoded, pointer);
+  const length = context.measure(encoded.length, 1);
+  context.pay(length);
+  const pointer = context.allocate(length, 1);
+  context.bytes.set(encoded, pointer);
   return { pointer, length };
 }
 

@@ -27,7 +27,7 @@ export function makeCanon(linking: Linking, scope: Scope, canon: Canon, offset: 
 function lift(linking: Linking, scope: Scope, canon: Extract<Canon, { kind: 'lift' }>, offset: number): Func {
   const core = take(scope, 'function', canon.func, offset);
   const type = take(scope, 'type', canon.type, offset);
-  if (type.kind !== 'func') throw malformed(`type ${canon.type} is no function, expected one`, offset);
+  if (type.kind !== 'func') throw malformed(`type ${canon.type} is not a function, expected one`, offset);
   spend(linking, type.nodes, offset);
   const flat = flattenLift(type.type);
   const [found, expected] = [writeFunctionType(core.type), writeFunctionType(flat.type)];
@@ -65,7 +65,7 @@ function lower(
 
 function dropper(linking: Linking, scope: Scope, index: number, offset: number): CoreFunction {
   const type = take(scope, 'type', index, offset);
-  if (type.kind !== 'resource') throw malformed(`type ${index} is no resource, expected one`, offset);
+  if (type.kind !== 'resource') throw malformed(`type ${index} is not a resource, expected one`, offset);
   const full = `${type.interfaceName}#[resource-drop]${type.name}`;
   const row = linking.world.find(type.interfaceName, `[resource-drop]${type.name}`);
   if (row === null)

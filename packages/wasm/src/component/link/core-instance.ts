@@ -43,17 +43,17 @@ function instantiate(
   made: Extract<Instantiation, { kind: 'instantiate' }>,
   offset: number,
 ): CoreInstance {
-  const given = new Map<string, CoreInstance>();
+  const args = new Map<string, CoreInstance>();
   for (const { name, index } of made.args) {
-    if (given.has(name)) throw malformed('two arguments have one name, expected two', offset);
-    given.set(name, take(scope, 'core-instance', index, offset));
+    if (args.has(name)) throw malformed('two arguments have one name, expected two', offset);
+    args.set(name, take(scope, 'core-instance', index, offset));
   }
   const range = take(scope, 'module', made.of, offset);
   countBytes(linking, range.end - range.start, offset);
   const module = moduleIn(linking, range);
   countParts(linking, module, offset);
   spend(linking, 1 + module.exports.length + module.imports.length, offset);
-  const imports = module.imports.map((each) => supply(module, each, given.get(each.module), offset));
+  const imports = module.imports.map((each) => supply(module, each, args.get(each.module), offset));
   const instance = linking.instances.push({ module, imports }) - 1;
   return { sort: 'core-instance', exports: exportsOf(module, imports, instance) };
 }

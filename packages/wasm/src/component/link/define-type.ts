@@ -114,7 +114,7 @@ function build(scope: Scope, definition: ValueDefinition, tally: Tally): WitType
 
 function plain(word: string, offset: number): WitType {
   const type = PLAIN_TYPES.find((each) => each === word);
-  if (type === undefined) throw malformed(`"${word}" is no type, expected one`, offset);
+  if (type === undefined) throw malformed(`"${word}" is not a type, expected one`, offset);
   return type;
 }
 
@@ -151,7 +151,7 @@ function count(tally: Tally, nodes: number, depth: number): void {
 /** `interface/name` of a resource of the world. */
 function resourceOf(scope: Scope, index: number, offset: number): string {
   const item = take(scope, 'type', index, offset);
-  if (item.kind !== 'resource') throw malformed(`type ${index} is no resource, expected one`, offset);
+  if (item.kind !== 'resource') throw malformed(`type ${index} is not a resource, expected one`, offset);
   return `${item.interfaceName}/${item.name}`;
 }
 

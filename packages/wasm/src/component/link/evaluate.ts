@@ -18,7 +18,7 @@ type Frame = {
   readonly linking: Linking;
   readonly scope: Scope;
   /** The arguments of an inner component; the outermost has none and imports from the world. */
-  readonly given: ReadonlyMap<string, Item> | null;
+  readonly args: ReadonlyMap<string, Item> | null;
   readonly imported: Set<string>;
   readonly exports: Map<string, Item>;
   readonly depth: number;
@@ -26,18 +26,18 @@ type Frame = {
 
 /** Evaluates the outermost component. */
 export function evaluate(linking: Linking, syntax: ComponentSyntax): Instance {
-  return run(linking, syntax, { outer: null, given: null, depth: 0 });
+  return run(linking, syntax, { outer: null, args: null, depth: 0 });
 }
 
 type Start = {
   readonly outer: View | null;
-  readonly given: ReadonlyMap<string, Item> | null;
+  readonly args: ReadonlyMap<string, Item> | null;
   readonly depth: number;
 };
 
-function run(linking: Linking, syntax: ComponentSyntax, { outer, given, depth }: Start): Instance {
+function run(linking: Linking, syntax: ComponentSyntax, { outer, args, depth }: Start): Instance {
   const exports = new Map<string, Item>();
-  const frame = { linking, scope: newScope(outer), given, imported: new Set<string>(), exports, depth };
+  const frame = { linking, scope: newScope(outer), args, imported: new Set<string>(), exports, depth };
   for (const definition of syntax.definitions) {
     spend(linking, definition.kind === 'type' ? effortOf(definition.type) : 1, definition.offset);
     put(frame.scope, make(frame, definition));
@@ -83,7 +83,7 @@ function makeInstance(frame: Frame, made: Instantiation, offset: number): Instan
   if (made.kind === 'bag') return { sort: 'instance', exports: items };
   const { syntax, outer } = take(frame.scope, 'component', made.of, offset);
   requireDepth(frame.depth + 1, offset);
-  return run(frame.linking, syntax, { outer, given: items, depth: frame.depth + 1 });
+  return run(frame.linking, syntax, { outer, args: items, depth: frame.depth + 1 });
 }
 
 function itemAt(scope: Scope, { sort, index }: NamedIndex, offset: number): Item {
@@ -95,7 +95,7 @@ function itemAt(scope: Scope, { sort, index }: NamedIndex, offset: number): Item
     case 'instance':
       return take(scope, sort, index, offset);
     default:
-      throw malformed(`a ${sort} is given or exported, expected an item of a component`, offset);
+      throw malformed(`a ${sort} is passed or exported, expected an item of a component`, offset);
   }
 }
 
@@ -111,8 +111,11 @@ function importItem(frame: Frame, { name, description }: Extern, offset: number)
   if (frame.imported.has(name)) throw malformed('two imports have one name, expected two', offset);
   frame.imported.add(name);
   const sort = description.kind === 'resource' ? 'type' : description.kind;
-  if (frame.given === null) return importFromWorld(frame.linking, frame.scope, { name, description }, offset);
-  const item = frame.given.get(name);
+  if (frame.args === null) return importFromWorld(frame.linking, frame.scope, { name, description }, offset);
+  const item = frame.args.get(name);
   if (item?.sort === sort) return item;
-  throw malformed(`an inner component is not given the ${sort} ${JSON.stringify(name)}, expected it`, offset);
+  throw malformed(
+    `an inner component is not passed the ${sort} ${JSON.stringify(name)}, expected it`,
+    offset,
+  );
 }

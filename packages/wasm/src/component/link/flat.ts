@@ -35,26 +35,26 @@ export type Flat = {
 
 /** What a component calls: results that do not fit are written where a last parameter says. */
 export function flattenLower({ params, result }: WitFunction): Flat {
-  const given = flattenParams(params.map(([, type]) => type));
+  const lowered = flattenParams(params.map(([, type]) => type));
   const results = result === null ? [] : flatten(result);
   const isIndirect = results.length > MOST_RESULTS;
   const resultPoints = result !== null && pointsToMemory(result);
   return {
-    type: isIndirect ? { params: [...given.flat, I32], results: [] } : { params: given.flat, results },
-    needsMemory: given.needsMemory || isIndirect || resultPoints,
+    type: isIndirect ? { params: [...lowered.flat, I32], results: [] } : { params: lowered.flat, results },
+    needsMemory: lowered.needsMemory || isIndirect || resultPoints,
     needsRealloc: resultPoints,
   };
 }
 
 /** What a component is called by: results that do not fit are where its one result says. */
 export function flattenLift({ params, result }: WitFunction): Flat {
-  const given = flattenParams(params.map(([, type]) => type));
+  const lowered = flattenParams(params.map(([, type]) => type));
   const results = result === null ? [] : flatten(result);
   const isIndirect = results.length > MOST_RESULTS;
   return {
-    type: { params: given.flat, results: isIndirect ? [I32] : results },
-    needsMemory: given.needsMemory || isIndirect || (result !== null && pointsToMemory(result)),
-    needsRealloc: given.needsMemory,
+    type: { params: lowered.flat, results: isIndirect ? [I32] : results },
+    needsMemory: lowered.needsMemory || isIndirect || (result !== null && pointsToMemory(result)),
+    needsRealloc: lowered.needsMemory,
   };
 }
 

@@ -3,7 +3,7 @@ import type { FunctionType, WasmModule } from '../../read/module.ts';
 import type { CoreFunction, CoreItem, PlannedInstance } from './items.ts';
 import { type Crossing, itemKey, type Surface } from './surface.ts';
 
-/** The places of KINDS in the maps of an instance. */
+/** The positions of KINDS in the maps of an instance. */
 export const KINDS = { type: 0, function: 1, table: 2, memory: 3, global: 4, element: 5, data: 6 } as const;
 
 /** A module and, by kind, the new index of each of its own. */

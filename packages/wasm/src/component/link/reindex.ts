@@ -29,10 +29,10 @@ const INDICES: readonly (readonly [names: string, ...kinds: (keyof typeof KINDS)
 const FIRST = kindsAt(0);
 const SECOND = kindsAt(1);
 
-function kindsAt(place: 0 | 1): Uint8Array {
+function kindsAt(position: 0 | 1): Uint8Array {
   const kinds = new Uint8Array(IMMEDIATE_OF.length).fill(NONE);
   for (const [names, ...of] of INDICES) {
-    const kind = of[place];
+    const kind = of[position];
     if (kind !== undefined) for (const name of names.split(' ')) kinds[codeOf(name)] = KINDS[kind];
   }
   return kinds;

@@ -66,7 +66,7 @@ function memoryOf(ends: readonly (Lift | Lowered)[]): CoreMemory | null {
   let found: CoreMemory | null = null;
   for (const { memory } of ends) {
     if (memory === null) continue;
-    // Boundary: a pointer means a place in one memory; with two of them it would be read in the wrong one.
+    // Boundary: a pointer is an address in one memory; with two of them it could be read in the wrong one.
     if (found !== null && itemKey(found) !== itemKey(memory)) {
       throw unlinked('its functions use two memories, expected one', 'memory');
     }

@@ -143,7 +143,7 @@ function readCoreArgument(cursor: Cursor, reading: Reading): NamedIndex {
   const name = readText(cursor, reading);
   const offset = cursor.at;
   if (cursor.u8('a core sort') !== CORE_INSTANCE) {
-    throw malformed('an argument of a core module is no instance, expected one', offset);
+    throw malformed('an argument of a core module is not an instance, expected one', offset);
   }
   return { name, sort: 'core-instance', index: cursor.u32('an index') };
 }

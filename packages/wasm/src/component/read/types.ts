@@ -94,7 +94,7 @@ function plainWord(byte: number, offset: number): string {
   const name = REFUSED_TYPES[byte];
   // Boundary: a type that is not known has a length that is not known, so nothing is read after it.
   if (name !== undefined) throw refused(name, offset);
-  throw malformed(`0x${(byte & 0xff).toString(16)} is no type, expected one`, offset);
+  throw malformed(`0x${(byte & 0xff).toString(16)} is not a type, expected one`, offset);
 }
 
 /** A type's index, or a plain type as a number below zero. */

@@ -16,8 +16,8 @@ afterAll(() => {
   removeFolder(folder);
 });
 
-function call(launcher: string, words: readonly string[]) {
-  return spawnSync(launcher, words, {
+function call(launcher: string, args: readonly string[]) {
+  return spawnSync(launcher, args, {
     encoding: 'latin1',
     timeout: 20_000,
     killSignal: 'SIGKILL',
@@ -26,26 +26,26 @@ function call(launcher: string, words: readonly string[]) {
   });
 }
 
-const refused: readonly (readonly [words: readonly string[], why: RegExp])[] = [
+const refused: readonly (readonly [args: readonly string[], why: RegExp])[] = [
   [[], /missing/],
   [['--'], /missing/],
   [['--', '/bin/echo'], /missing/],
-  [['--', 'echo', 'echo'], /no absolute path/],
-  [['--', '', 'echo'], /no absolute path/],
-  [['cpu=1', 'cpu=1', ...command], /given twice/],
-  [['mode=run', 'mode=run', ...command], /given twice/],
-  [['cwd=/', 'cwd=/', ...command], /given twice/],
-  [['status=3', 'status=3', ...command], /given twice/],
-  [['mode=', ...command], /no mode/],
-  [['mode=RUN', ...command], /no mode/],
-  [['nothing=1', ...command], /no key/],
+  [['--', 'echo', 'echo'], /not an absolute path/],
+  [['--', '', 'echo'], /not an absolute path/],
+  [['cpu=1', 'cpu=1', ...command], /twice/],
+  [['mode=run', 'mode=run', ...command], /twice/],
+  [['cwd=/', 'cwd=/', ...command], /twice/],
+  [['status=3', 'status=3', ...command], /twice/],
+  [['mode=', ...command], /not a mode/],
+  [['mode=RUN', ...command], /not a mode/],
+  [['nothing=1', ...command], /unknown key/],
   [['a-key-that-is-too-long=1', ...command], /KEY=VALUE/],
   [['cpu', ...command], /KEY=VALUE/],
   [['=1', ...command], /KEY=VALUE/],
   [['', ...command], /KEY=VALUE/],
   [['cwd=', ...command], /empty/],
-  [['ro=usr', ...command], /no absolute path/],
-  [['rw=', ...command], /no absolute path/],
+  [['ro=usr', ...command], /not an absolute path/],
+  [['rw=', ...command], /not an absolute path/],
   [['ns=0', ...command], /whole number from 1 to 1/],
   [['ns=5', ...command], /whole number from 1 to 1/],
   [['status=2', ...command], /whole number from 3/],
@@ -60,12 +60,12 @@ const refused: readonly (readonly [words: readonly string[], why: RegExp])[] = [
   [['gid=1', ...command], /both or none/],
   [['workspace=3', ...command], /both or none/],
   [['owner=1:1', ...command], /both or none/],
-  [['workspace=3', 'owner=1:1', ...command], /without uid/],
+  [['workspace=3', 'owner=1:1', ...command], /needs uid/],
   [['workspace=3', 'owner=1', ...command], /uid and a gid/],
   [['workspace=3', 'owner=1:', ...command], /uid and a gid/],
   [['workspace=3', 'owner=:1', ...command], /uid and a gid/],
   [['workspace=3', 'owner=1:1:1', ...command], /uid and a gid/],
-  [['chdir=1', ...command], /no directory/],
+  [['chdir=1', ...command], /needs a directory/],
   [['mode=exec', 'wallms=5', ...command], /supervises nothing/],
   [['mode=exec', 'ns=1', ...command], /supervises nothing/],
   [['mode=exec', 'control=3', ...command], /supervises nothing/],
@@ -91,14 +91,14 @@ const refused: readonly (readonly [words: readonly string[], why: RegExp])[] = [
 ];
 
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  test.each(refused)('refuses %j and starts nothing', (words, why) => {
-    const end = call(built[kind], words);
+  test.each(refused)('refuses %j and starts nothing', (args, why) => {
+    const end = call(built[kind], args);
     expect(end.stderr).toMatch(why);
     expect(end.stderr).toMatch(/^Cannot start the command: .*, expected .*\n$/);
     expect([end.status, end.stdout]).toEqual([125, '']);
   });
 
-  test('starts with sound words, so that the refusals say something', () => {
+  test('starts with valid arguments, so that the refusals mean something', () => {
     const end = call(built[kind], [
       ...user,
       'cpu=5',
@@ -111,7 +111,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     expect([end.status, end.stdout]).toEqual([0, 'started\n']);
   });
 
-  test('keeps the bytes of a wrong word from the terminal of whoever reads the message', () => {
+  test('escapes the bytes of an invalid argument in the message', () => {
     const end = call(built[kind], ['\u001b[2J\nevil', ...command]);
     expect(end.stderr).toContain('"\\x1b[2J\\x0aevil"');
   });
@@ -137,12 +137,12 @@ const text = fc.oneof(
   fc.constantFrom('run', 'exec', '/', '/usr', '/tmp', '/dev/null', '1:1', '0:0', ':', '='),
   fc.string({ unit: 'binary' }).map((each) => each.replaceAll('\0', '')),
 );
-const word = fc.oneof(
+const arg = fc.oneof(
   { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...keys), text).map(([key, value]) => `${key}=${value}`) },
   { weight: 1, arbitrary: text },
 );
-const wordList = fc.tuple(
-  fc.array(word, { maxLength: 8 }),
+const argumentList = fc.tuple(
+  fc.array(arg, { maxLength: 8 }),
   fc.oneof(
     { weight: 4, arbitrary: fc.constant(['--', '/bin/true', 'true']) },
     { weight: 1, arbitrary: fc.array(text, { maxLength: 3 }) },
@@ -157,11 +157,11 @@ function isOfCommand(status: number | null): boolean {
   );
 }
 
-test('the sanitized launcher answers any words with a refusal or a proper run', () => {
+test('the sanitized launcher answers any arguments with a refusal or a proper run', () => {
   const seen = { refused: 0, run: 0 };
   fc.assert(
-    fc.property(wordList, ([words, tail, hasUser]) => {
-      const end = call(built.sanitized, [...(hasUser ? user : []), ...words, ...tail]);
+    fc.property(argumentList, ([args, tail, hasUser]) => {
+      const end = call(built.sanitized, [...(hasUser ? user : []), ...args, ...tail]);
       expect(end.stderr).not.toMatch(REPORT);
       expect(end.signal).toBeNull();
       if (end.status === 125) expect(end.stderr).toMatch(/^Cannot start the command: /);

@@ -1,9 +1,9 @@
-import { misfit } from './codec.ts';
+import { mismatch } from './codec.ts';
 
-/** What the cases of a variant are in JavaScript. */
-export type Guise = {
+/** How the cases of a variant are represented in JavaScript. */
+export type VariantForm = {
   readonly make: (index: number, payload: unknown) => unknown;
-  /** The case of a value; a value of no case is refused. */
+  /** The case of a value; a value that matches no case is refused. */
   readonly indexOf: (value: unknown) => number;
   readonly payloadOf: (value: unknown) => unknown;
 };
@@ -12,7 +12,7 @@ export type Guise = {
 export type Tagged = { readonly tag: string; readonly value: unknown };
 
 /** `{ tag, value }`: variants and results. */
-export function taggedGuise(names: readonly string[]): Guise {
+export function taggedForm(names: readonly string[]): VariantForm {
   const indices = indicesOf(names);
   return {
     make: (index, value): Tagged => ({ tag: names[index] ?? '', value }),
@@ -22,7 +22,7 @@ export function taggedGuise(names: readonly string[]): Guise {
 }
 
 /** The name itself: enums. */
-export function namedGuise(names: readonly string[]): Guise {
+export function enumForm(names: readonly string[]): VariantForm {
   const indices = indicesOf(names);
   return {
     make: (index) => names[index],
@@ -32,7 +32,7 @@ export function namedGuise(names: readonly string[]): Guise {
 }
 
 /** The value, or null: options. */
-export const OPTIONAL: Guise = {
+export const OPTIONAL: VariantForm = {
   make: (_index, payload) => payload,
   indexOf: (value) => (value === null || value === undefined ? 0 : 1),
   payloadOf: (value) => value,
@@ -46,7 +46,7 @@ function indicesOf(names: readonly string[]): Indices {
 
 function requireIndex(indices: Indices, name: unknown): number {
   const index = indices.get(name);
-  if (index === undefined) throw misfit(`one of ${[...indices.keys()].join(', ')}`, name);
+  if (index === undefined) throw mismatch(`one of ${[...indices.keys()].join(', ')}`, name);
   return index;
 }
 

@@ -1,15 +1,15 @@
 /**
  * What a function costs V8's compiler, which copies all locals and operands wherever control splits or joins, so the
- * work grows with their number times that of the branches; and with the square of what a call passes and returns. The
- * numbers are estimates of time, in no unit but their own.
+ * work grows with their number times the number of branches; and with the square of what a call passes and returns.
+ * The numbers are estimates of time, in a unit of their own.
  */
-import { twice } from './flow.ts';
+import { doubled } from './flow.ts';
 
 /** Values passed and returned, squared, that weigh as much as one copied value. */
 const CALL_SHARE = 32;
 
-export class Burden {
-  /** The weight of the present function, and of all so far. */
+export class CompileCost {
+  /** The weight of the current function, and of all so far. */
   weight = 0;
   total = 0;
   height = 0;
@@ -34,7 +34,7 @@ export class Burden {
     if (this.height > this.mostHeight) this.mostHeight = this.height;
   }
 
-  /** Control may go `ways` other ways from here. */
+  /** Control may branch to `ways` other targets from here. */
   split(ways: number): void {
     this.#add(ways * (this.#locals + Math.max(this.height, 0)));
   }
@@ -52,7 +52,7 @@ export class Burden {
     this.#results[this.#depth] = results;
   }
 
-  turn(): void {
+  openElse(): void {
     this.height = (this.#base[this.#depth] ?? 0) + (this.#params[this.#depth] ?? 0);
   }
 
@@ -62,8 +62,8 @@ export class Burden {
     this.#depth -= 1;
   }
 
-  /** What follows is not reached: V8 forgets the operands of the block. */
-  die(): void {
+  /** What follows is unreachable: V8 drops the operands of the block. */
+  endBlock(): void {
     this.height = this.#depth === 0 ? 0 : (this.#base[this.#depth] ?? 0);
   }
 
@@ -73,8 +73,8 @@ export class Burden {
   }
 
   #grow(): void {
-    this.#base = twice(this.#base);
-    this.#params = twice(this.#params);
-    this.#results = twice(this.#results);
+    this.#base = doubled(this.#base);
+    this.#params = doubled(this.#params);
+    this.#results = doubled(this.#results);
   }
 }

@@ -13,7 +13,7 @@ export function log(level: i32, text: string): void {
   host.log(level, line.dataStart, line.length);
 }
 
-/** When the call began, in milliseconds since 1970. It stands still while the call runs. */
+/** When the call began, in milliseconds since 1970. It does not advance during the call. */
 export function nowMs(): f64 {
   return host.clock_ms();
 }
@@ -25,7 +25,7 @@ export function randomBytes(length: i32): Uint8Array {
   return bytes;
 }
 
-/** A value of the tool's configuration; null where there is no such key. */
+/** A value of the tool's configuration; null if there is no such key. */
 export function config(key: string): string | null {
   const name = bytesOf(key);
   const length = host.config_get(name.dataStart, name.length);

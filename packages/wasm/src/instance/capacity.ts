@@ -13,7 +13,7 @@ export type Reservation = { release(): void };
  * Counts the live instances. An instance is admitted with all the memory it may ever grow to, so no admitted guest can
  * be starved, and none can take what is reserved for another.
  */
-export class House {
+export class Capacity {
   readonly #caps: Caps;
   #instances = 0;
   #memoryBytes = 0;

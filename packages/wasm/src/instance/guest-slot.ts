@@ -1,12 +1,12 @@
 import { WasmError } from '../error.ts';
 import { RENEW } from '../meter/controls.ts';
 import {
+  type CallEnvironment,
   type CallState,
   type Controls,
   NO_CONTROLS,
   NO_EXPORTS,
   newCallState,
-  type Surroundings,
 } from './call-state.ts';
 import type { HostTable } from './host.ts';
 import { type ImportObject, link, put } from './link.ts';
@@ -14,26 +14,26 @@ import { detachViews, makeMemory, renewMemory } from './memory.ts';
 import { CONTROL_PREFIX } from './names.ts';
 import type { MemorySlot, Recipe } from './recipe.ts';
 
-export type SeatTerms = {
+export type GuestSlotOptions = {
   readonly recipe: Recipe;
   readonly hosts: HostTable;
-  /** The recipe's memories, as narrow as this seat's limits want them. */
-  readonly slots: readonly MemorySlot[];
-  readonly surroundings: Surroundings;
+  /** The recipe's memories, narrowed to the limits of this slot. */
+  readonly memorySlots: readonly MemorySlot[];
+  readonly environment: CallEnvironment;
 };
 
 /**
- * The seat of one guest: its memories, its host functions, the state of its call. A guest is a WebAssembly.Instance of
+ * The slot of one guest: its memories, its host functions, the state of its call. A guest is a WebAssembly.Instance of
  * its own, so a new guest has new globals, tables and segments; memories are reused where they can be cleared. If
- * everything that it could change can be reset, it is, and the instance becomes the next guest. Between calls the seat
- * contains nothing of the former guest.
+ * everything that the guest could change can be reset, the instance is reset and becomes the next guest. Between calls
+ * the slot contains nothing of the former guest.
  */
-export class Seat {
+export class GuestSlot {
   readonly recipe: Recipe;
   readonly state: CallState;
-  /** A run of the pool uses it. */
+  /** Whether a run of the pool uses it. */
   isTaken = false;
-  readonly #slots: readonly MemorySlot[];
+  readonly #memorySlots: readonly MemorySlot[];
   readonly #imports: ImportObject;
   /** Clean memories, by slot. */
   #spare: readonly (WebAssembly.Memory | undefined)[] = [];
@@ -42,25 +42,27 @@ export class Seat {
   #isNew = false;
 
   /** Refuses a module whose imports the table does not cover. */
-  constructor({ recipe, hosts, slots, surroundings }: SeatTerms) {
+  constructor({ recipe, hosts, memorySlots, environment }: GuestSlotOptions) {
     this.recipe = recipe;
-    this.state = newCallState(recipe, surroundings);
-    this.#slots = slots;
+    this.state = newCallState(recipe, environment);
+    this.#memorySlots = memorySlots;
     this.#imports = link(recipe, hosts, this.state);
   }
 
   /** A new guest for one run. Boundary: however the run ends, it is not new to the next run unless `clear` said so. */
   occupy(): void {
-    this.seat();
+    this.prepare();
     this.#isNew = false;
     this.#spare = [];
   }
 
-  /** The guest that is already in the seat; a new one if there is none, or if it has been called. */
-  seat(): WebAssembly.Instance {
+  /** The guest that is already in the slot; a new one if there is none or it has been called. */
+  prepare(): WebAssembly.Instance {
     if (this.#guest !== undefined && this.#isNew) return this.#guest;
-    const memories = this.#slots.map((slot, index) => this.#spare[index] ?? makeMemory(slot));
-    // Segments are copied in while V8 makes the instance: should that fail, the memories are not clean any more.
+    const memories = this.#memorySlots.map(
+      (memorySlot, index) => this.#spare[index] ?? makeMemory(memorySlot),
+    );
+    // V8 copies segments while it makes the instance: if that fails, the memories are no longer clean.
     this.#spare = [];
     this.#import(memories);
     const guest = makeInstance(this.recipe.module, this.#imports);
@@ -79,7 +81,9 @@ export class Seat {
     if (memory !== undefined && isExposed) detachViews(memory);
     this.state.isExposed = false;
     this.state.views = undefined;
-    this.#spare = endedWell ? this.#slots.map((slot, index) => renewMemory(slot, memories[index])) : [];
+    this.#spare = endedWell
+      ? this.#memorySlots.map((memorySlot, index) => renewMemory(memorySlot, memories[index]))
+      : [];
     this.#isNew = endedWell && this.#renew();
     if (this.#isNew) return;
     this.#guest = undefined;
@@ -90,22 +94,23 @@ export class Seat {
     this.state.exports = NO_EXPORTS;
   }
 
-  /** Whether the guest has not been called yet, as if it were new. */
+  /** Resets the guest in place; false if that is not possible. */
   #renew(): boolean {
     const { renewal } = this.recipe;
     const { renew } = this.state.controls;
     // Boundary: a memory that has grown cannot shrink, and all of them are reset or none is reused.
     if (renewal === null || renew === undefined || this.#spare.includes(undefined)) return false;
-    for (const { memory, place, bytes } of renewal) {
+    for (const { memory, address, bytes } of renewal) {
       const buffer = this.#spare[memory]?.buffer;
-      if (buffer !== undefined) new Uint8Array(buffer).set(bytes, place);
+      if (buffer !== undefined) new Uint8Array(buffer).set(bytes, address);
     }
     renew();
     return true;
   }
 
   #import(memories: readonly WebAssembly.Memory[]): void {
-    for (const [index, slot] of this.#slots.entries()) put(this.#imports, slot, memories[index]);
+    for (const [index, memorySlot] of this.#memorySlots.entries())
+      put(this.#imports, memorySlot, memories[index]);
   }
 }
 
@@ -120,7 +125,7 @@ function makeInstance(module: WebAssembly.Module, imports: ImportObject): WebAss
     if (cause instanceof WebAssembly.RuntimeError) {
       throw new WasmError(
         'out-of-bounds',
-        'Cannot make instance: a segment lies outside, expected it to fit',
+        'Cannot make instance: a segment lies outside its memory or table, expected it to fit',
         { cause },
       );
     }

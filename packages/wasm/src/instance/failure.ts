@@ -2,8 +2,8 @@ import { WasmError } from '../error.ts';
 import { type CallState, outOfFuel, usageOf } from './call-state.ts';
 import { classifyTrap } from './trap.ts';
 
-/** How the guest ended, from what it threw. */
-export function judge(state: CallState, thrown: unknown): unknown {
+/** The error that a failed call ends with, from what the guest threw. */
+export function failureOf(state: CallState, thrown: unknown): unknown {
   // An error of a host function has already ended the call at the crossing: the rest comes from V8.
   if (state.ended !== undefined) return state.ended;
   if (state.fault !== undefined) return state.fault.thrown;
@@ -18,8 +18,8 @@ export function judge(state: CallState, thrown: unknown): unknown {
   const usage = usageOf(state, code === 'unreachable');
   // Neither the guest nor a host function can throw anything else: this is our bug and is rethrown.
   if (code === undefined) return thrown;
-  const said = thrown instanceof Error ? thrown.message : '';
-  return new WasmError(code, `Cannot finish call: V8 stopped the guest with "${said}"`, {
+  const reason = thrown instanceof Error ? thrown.message : '';
+  return new WasmError(code, `Cannot finish call: V8 stopped the guest with "${reason}"`, {
     cause: thrown,
     usage,
     // The machine's own stack, which our count should never let overflow.

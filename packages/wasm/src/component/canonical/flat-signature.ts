@@ -7,11 +7,11 @@ import { tupleCodec } from './record.ts';
 /** More parameters than these are passed in memory. */
 const MOST_FLAT_PARAMS = 16;
 
-/** And more results than these. */
+/** More results than these are returned in memory. */
 const MOST_FLAT_RESULTS = 1;
 
-/** A function's type, made ready. */
-export type Passing = {
+/** A function's type as it crosses in the canonical ABI. */
+export type FlatSignature = {
   /** All parameters as one tuple. */
   readonly params: Codec;
   /** Whether they are in memory, behind one pointer. */
@@ -20,19 +20,19 @@ export type Passing = {
   readonly flatParams: readonly NumberType[];
   readonly result: Codec | null;
   /** Whether the result is in memory: a host gets the address to write to, a guest returns the address. */
-  readonly isBehind: boolean;
+  readonly isResultInMemory: boolean;
 };
 
-const known = new WeakMap<WitFunction, Passing>();
+const known = new WeakMap<WitFunction, FlatSignature>();
 
 /** Made once for each function type. */
-export function passingOf(type: WitFunction): Passing {
+export function flatSignatureOf(type: WitFunction): FlatSignature {
   const made = known.get(type) ?? prepare(type);
   known.set(type, made);
   return made;
 }
 
-function prepare(type: WitFunction): Passing {
+function prepare(type: WitFunction): FlatSignature {
   const params = tupleCodec(type.params.map(([, param]) => codecOf(param)));
   const result = type.result === null ? null : codecOf(type.result);
   const isSpilled = params.flat.length > MOST_FLAT_PARAMS;
@@ -42,6 +42,6 @@ function prepare(type: WitFunction): Passing {
     isSpilled,
     flatParams,
     result,
-    isBehind: result !== null && result.flat.length > MOST_FLAT_RESULTS,
+    isResultInMemory: result !== null && result.flat.length > MOST_FLAT_RESULTS,
   };
 }

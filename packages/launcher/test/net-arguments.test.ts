@@ -26,8 +26,8 @@ afterAll(() => {
 });
 
 /** Calls a launcher whose descriptor 3 is a socket, 4 its status, and 5 a file. */
-function call(launcher: string, words: readonly string[]) {
-  return spawnSync(launcher, ['status=4', ...user, ...words, ...command], {
+function call(launcher: string, args: readonly string[]) {
+  return spawnSync(launcher, ['status=4', ...user, ...args, ...command], {
     encoding: 'latin1',
     timeout: 20_000,
     killSignal: 'SIGKILL',
@@ -37,21 +37,21 @@ function call(launcher: string, words: readonly string[]) {
 }
 
 const network = ['net=1', 'handles=3'];
-const place = 'listen=127.0.0.1:80';
-const PLACE = /is no place to listen at, expected 127\.B\.C\.D:PORT or \[::1\]:PORT\n$/;
-const refused: readonly (readonly [words: readonly string[], why: RegExp])[] = [
-  [['handles=3', place], /without net=1/],
-  [['net=1', place], /both or none/],
+const listen = 'listen=127.0.0.1:80';
+const ADDRESS = /is not a loopback address with a port, expected 127\.B\.C\.D:PORT or \[::1\]:PORT\n$/;
+const refused: readonly (readonly [args: readonly string[], why: RegExp])[] = [
+  [['handles=3', listen], /needs net=1/],
+  [['net=1', listen], /both or none/],
   [network, /both or none/],
-  [['net=0', 'handles=3', place], /whole number from 1 to 1/],
-  [['net=2', 'handles=3', place], /whole number from 1 to 1/],
-  [['net=1', 'net=1', 'handles=3', place], /given twice/],
-  [['net=1', 'handles=2', place], /whole number from 3/],
-  [['net=1', 'handles=77', place], /not open/],
-  [['net=1', 'handles=3', 'handles=3', place], /given twice/],
-  [['net=1', 'handles=4', place], /two uses/],
-  [[...network, place, 'keep=3'], /two uses/],
-  [['net=1', 'handles=5', place], /no unix stream socket/],
+  [['net=0', 'handles=3', listen], /whole number from 1 to 1/],
+  [['net=2', 'handles=3', listen], /whole number from 1 to 1/],
+  [['net=1', 'net=1', 'handles=3', listen], /twice/],
+  [['net=1', 'handles=2', listen], /whole number from 3/],
+  [['net=1', 'handles=77', listen], /not open/],
+  [['net=1', 'handles=3', 'handles=3', listen], /twice/],
+  [['net=1', 'handles=4', listen], /two uses/],
+  [[...network, listen, 'keep=3'], /two uses/],
+  [['net=1', 'handles=5', listen], /not a unix stream socket/],
   [
     [...network, ...Array.from({ length: 65 }, (_, at) => `listen=127.0.0.1:${at + 1}`)],
     /64 listeners at most/,
@@ -87,34 +87,34 @@ const refused: readonly (readonly [words: readonly string[], why: RegExp])[] = [
     ':80',
     '',
     `127.0.0.1${'0'.repeat(400)}:80`,
-  ].map((value) => [[...network, `listen=${value}`], PLACE] as const),
+  ].map((value) => [[...network, `listen=${value}`], ADDRESS] as const),
 ];
 
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  test.each(refused)('refuses %j', (words, why) => {
-    const { status, stdout, stderr } = call(built[kind], words);
+  test.each(refused)('refuses %j', (args, why) => {
+    const { status, stdout, stderr } = call(built[kind], args);
     expect([status, stdout]).toEqual([125, '']);
     expect(stderr).toMatch(why);
   });
 
-  const sound: readonly (readonly [words: readonly string[]])[] = [
+  const sound: readonly (readonly [args: readonly string[]])[] = [
     [['net=1']],
-    [[...network, place]],
+    [[...network, listen]],
     [[...network, 'listen=127.255.255.254:65535', 'listen=127.0.0.1:1']],
     [[...network, ...Array.from({ length: 64 }, (_, at) => `listen=127.0.0.1:${at + 1}`)]],
   ];
-  test.each(sound)('starts with %j', (words) => {
-    const { status, stdout, output } = call(built[kind], words);
+  test.each(sound)('starts with %j', (args) => {
+    const { status, stdout, output } = call(built[kind], args);
     expect([status, stdout]).toEqual(hasNamespaces ? [0, 'started\n'] : [125, '']);
     expect(output[4]?.includes('failed=net')).toBe(!hasNamespaces);
-    if (hasNamespaces && words.length > 1) expect(output[3]).toMatch(/^(?:\d+\n)+$/);
+    if (hasNamespaces && args.length > 1) expect(output[3]).toMatch(/^(?:\d+\n)+$/);
   });
 
-  test('starts nothing when nobody is there to take a listener', () => {
+  test('starts nothing without a receiver for its listeners', () => {
     const text =
       'use Socket; $^F = 255; socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0); close $b; exec @ARGV, "handles=" . fileno $a, "--", "/bin/echo", "echo", "started"';
-    const words = ['status=4', ...user, 'net=1', place];
-    const { status, stdout, output } = spawnSync('perl', ['-e', text, built[kind], ...words], {
+    const args = ['status=4', ...user, 'net=1', listen];
+    const { status, stdout, output } = spawnSync('perl', ['-e', text, built[kind], ...args], {
       encoding: 'latin1',
       env: sanitizerEnv,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
@@ -127,8 +127,8 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     const tried = (port: number) =>
       `perl -MSocket -e 'socket(my $s, PF_INET, SOCK_STREAM, 0); print connect($s, sockaddr_in(${port}, inet_aton("127.0.0.1"))) ? "on\\n" : "$!\\n"'`;
     const script = `${tried(80)}; ${tried(81)}`;
-    const run = (...words: string[]) =>
-      spawnSync(built[kind], [...user, ...network, place, ...words, '--', '/bin/sh', 'sh', '-c', script], {
+    const run = (...args: string[]) =>
+      spawnSync(built[kind], [...user, ...network, listen, ...args, '--', '/bin/sh', 'sh', '-c', script], {
         encoding: 'latin1',
         env: { PATH: '/usr/bin:/bin', ...sanitizerEnv },
         stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -141,7 +141,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
   });
 });
 
-test('the sanitized launcher takes the places that are written as they should be, and refuses all others', () => {
+test('the sanitized launcher accepts well-formed listen addresses, and refuses all others', () => {
   const part = fc.oneof(
     fc.constantFrom('127', '0', '1', '255', '256', '01', '', '-1'),
     fc.nat(300).map(String),
@@ -166,15 +166,15 @@ test('the sanitized launcher takes the places that are written as they should be
       const { status, stderr } = call(built.sanitized, [...network, `listen=${each}`]);
       expect(stderr).not.toMatch(REPORT);
       expect([0, 125]).toContain(status);
-      expect(PLACE.test(stderr)).toBe(!isPlace(each));
-      seen[isPlace(each) ? 'taken' : 'refused'] += 1;
+      expect(ADDRESS.test(stderr)).toBe(!isListenAddress(each));
+      seen[isListenAddress(each) ? 'taken' : 'refused'] += 1;
     }),
     { numRuns: 150 },
   );
   expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(10);
 });
 
-function isPlace(value: string): boolean {
+function isListenAddress(value: string): boolean {
   const [, four, port = ''] =
     /^(?:\[::1\]|(127(?:\.(?:0|[1-9]\d{0,2})){3})):([1-9]\d{0,4})$/.exec(value) ?? [];
   return (

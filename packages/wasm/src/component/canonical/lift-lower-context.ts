@@ -20,7 +20,7 @@ const REALLOC = 'realloc';
  * One crossing of values between host and guest: the guest's memory as it is now, and the ways the crossing can end the
  * call. Numbers of the guest are pointers only after `reach` has checked them.
  */
-export class Passage {
+export class LiftLowerContext {
   readonly state: CallState;
   bytes: Uint8Array<ArrayBuffer>;
   view: DataView<ArrayBuffer>;
@@ -54,7 +54,7 @@ export class Passage {
     return at;
   }
 
-  /** The same for bytes that are going to be taken out of the guest; all that a crossing takes is counted. */
+  /** The same for bytes that are going to be copied out of the guest, all of which are counted. */
   take(pointer: number, size: number, align: number): number {
     this.#takenBytes += size;
     this.#requireFew(this.#takenBytes);
@@ -63,9 +63,9 @@ export class Passage {
 
   /** Allocates `size` bytes in the guest. The guest runs for that, but cannot reach the host. */
   allocate(size: number, align: number): number {
-    const place = callExport(this.state, { name: REALLOC, values: [0, 0, align, size] });
+    const address = callExport(this.state, { name: REALLOC, values: [0, 0, align, size] });
     this.refresh();
-    return this.reach(Number(place), size, align);
+    return this.reach(Number(address), size, align);
   }
 
   /** The bytes of a list of that many elements; refused when that is more than a list may have. */
