@@ -11,7 +11,7 @@ import { keepCallsApart, processorMsOf } from './wasm-sides.ts';
 
 const PAGE_BYTES = 65_536;
 const PAGES = [1, 16, 256];
-const SEATS = 500;
+const GUESTS = 500;
 
 export async function run({ quick }: BenchOptions): Promise<Figure[]> {
   keepCallsApart();
@@ -79,15 +79,15 @@ function eachUs(count: number, act: () => unknown): number[] {
 
 /** What the process grows by when guests sit down in many pools and each has run once. */
 async function bytesOfSlot(): Promise<number> {
-  const engine = createEngine({ instances: SEATS, totalMemoryBytes: SEATS * PAGE_BYTES });
+  const engine = createEngine({ instances: GUESTS, totalMemoryBytes: GUESTS * PAGE_BYTES });
   const compiled = await engine.compile(moduleWithMemory(1));
   const beforeBytes = process.memoryUsage.rss();
-  const pools = Array.from({ length: SEATS }, () => engine.pool(compiled, { size: 1 }));
+  const pools = Array.from({ length: GUESTS }, () => engine.pool(compiled, { size: 1 }));
   for (const pool of pools) {
     pool.run('run', [7]);
     pool.prepare();
   }
-  const bytes = (process.memoryUsage.rss() - beforeBytes) / SEATS;
+  const bytes = (process.memoryUsage.rss() - beforeBytes) / GUESTS;
   for (const pool of pools) pool.close();
   return bytes;
 }

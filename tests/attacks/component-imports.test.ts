@@ -14,7 +14,7 @@ import type { WitFunction } from '../../packages/wasm/src/component/types.ts';
 import { scratch } from '../fixtures/cli.ts';
 import { component, ECHO } from '../fixtures/components/guest.ts';
 import type { Import } from '../fixtures/components/interfaces.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A component asks for what its world does not have, or for what nobody gave it: it is refused before a byte of it runs. */
@@ -172,7 +172,7 @@ const GRANTED = WORLD_FUNCTIONS.flatMap((row) => {
 });
 
 const nameOf = (what: string) => `test.${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`;
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     ...Object.entries(STRANGE).map(([what, [bytes]]) => moduleTool(nameOf(what), bytes)),
     ...GRANTED.flatMap(({ place, name, needs }) => [
@@ -196,8 +196,8 @@ async function runFile(bytes: Uint8Array, ...words: readonly string[]): Promise<
   const file = join(directory, 'component.wasm');
   writeFileSync(file, bytes);
   const parts = { clock: systemClock, random: systemRandom, cwd: directory, openRecords, openGateway };
-  const asked = ['wasm', 'run', file, '--tool', 'tool', '--input', '{"a":1}', '--json', '--state', state];
-  return runInside([...asked, ...words], parts);
+  const requested = ['wasm', 'run', file, '--tool', 'tool', '--input', '{"a":1}', '--json', '--state', state];
+  return runInside([...requested, ...words], parts);
 }
 
 describe('a component that imports', () => {
@@ -209,9 +209,9 @@ describe('a component that imports', () => {
       const { status, out, err } = await runFile(bytes);
       expect(status).not.toBe(0);
       expect(JSON.parse(out || err)).toMatchObject({ code: 'wasm/link' });
-      for (const told of [end.message, JSON.parse(out || err).message]) {
-        expect(told).toContain(`"${named}"`);
-        expect(told).toContain(remedy);
+      for (const reported of [end.message, JSON.parse(out || err).message]) {
+        expect(reported).toContain(`"${named}"`);
+        expect(reported).toContain(remedy);
       }
     },
   );

@@ -4,12 +4,12 @@ import {
   component,
   ECHO,
   gives,
-  PLACES,
+  OFFSETS,
   skillImport,
   type Words,
 } from '../fixtures/components/guest.ts';
 import { engines } from '../fixtures/modules/engines.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A component passes what is no value of its type, or gives room where there is none: that ends its call, and nothing else. */
@@ -27,8 +27,8 @@ const NOT_UTF8: Readonly<Record<string, readonly number[]>> = {
 
 /** Returns these words as the result of `run`: its case, then the places and lengths of texts. */
 const ends = (...words: readonly (number | string)[]) =>
-  `${words.map((word, at) => `(i32.store (i32.const ${PLACES.ending + 4 * at}) ${typeof word === 'number' ? `(i32.const ${word})` : word})`).join(' ')}
-   (i32.const ${PLACES.ending})`;
+  `${words.map((word, at) => `(i32.store (i32.const ${OFFSETS.ending + 4 * at}) ${typeof word === 'number' ? `(i32.const ${word})` : word})`).join(' ')}
+   (i32.const ${OFFSETS.ending})`;
 /** One argument of a pair. */
 const [first, second] = [0, 1].map((index) => (pair: string) => pair.split(/(?<=\)) /)[index] ?? '');
 
@@ -36,7 +36,7 @@ const RESULTS: Readonly<Record<string, string | ((words: Words) => string)>> = {
   'a place outside of its memory': '(i32.const -4)',
   'a place that begins behind its memory': `(i32.const ${END})`,
   'a place whose end lies outside': `(i32.const ${END - 16})`,
-  'a place that is not aligned': `(i32.const ${PLACES.ending + 1})`,
+  'a place that is not aligned': `(i32.const ${OFFSETS.ending + 1})`,
   'a case that is not there': ends(2, 0, 0),
   'the last case that a byte can name': ends(255, 0, 0),
   'a text outside of its memory': ends(0, END, 1),
@@ -69,7 +69,7 @@ const none = (count: number) => Array(count).fill('(i32.const 0)').join(' ');
 /** A request but for its headers, whether there is a secret, and where the answer goes. */
 const sends = (headers: string, hasSecret: number, place: number) =>
   `(call $http_send (i32.const 10000) ${none(4)} ${headers} ${none(2)} (i32.const ${hasSecret}) ${none(5)} (i32.const ${place}))`;
-const { answer } = PLACES;
+const { answer } = OFFSETS;
 
 /** What is passed to functions of the host; each is one call. */
 const ARGUMENTS: Readonly<Record<string, (words: Words) => string>> = {
@@ -187,7 +187,7 @@ const started = (start: string) =>
 const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
 const wishes = { grants: GRANTS, limits: { fuel: FUEL } };
 const storing = { ...wishes, skill: 'storing' };
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     moduleTool('test.echo', component(ECHO)),
     moduleTool(

@@ -6,10 +6,10 @@ import type { WasmGrants } from '../../packages/gateway/src/core/wasm.ts';
 import { findRecording } from '../../packages/gateway/src/recordings/recordings.ts';
 import { replay } from '../../packages/gateway/src/tiers/a-wasm/replay.ts';
 import { canonicalize } from '../../packages/sdk/src/index.ts';
-import { component, ECHO, gives, PLACES, skillImport } from '../fixtures/components/guest.ts';
+import { component, ECHO, gives, OFFSETS, skillImport } from '../fixtures/components/guest.ts';
 import { engines } from '../fixtures/modules/engines.ts';
-import { guest, ECHO as MODULE_ECHO, PLACES as MODULE_PLACES, packed } from '../fixtures/modules/guest.ts';
-import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
+import { guest, ECHO as MODULE_ECHO, OFFSETS as MODULE_OFFSETS, packed } from '../fixtures/modules/guest.ts';
+import { type ModuleEnd, sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 import { skillTool } from '../fixtures/skills/tool.ts';
 
@@ -21,7 +21,7 @@ const MIB = 1024 * 1024;
 const [FUEL, MUCH_FUEL] = [3_000_000, 500_000_000];
 const [CAP, LARGE] = [2 * MIB, 256 * MIB];
 const CAP_PAGES = CAP / 65_536;
-const { answer } = PLACES;
+const { answer } = OFFSETS;
 const again = (body: string) => `(loop $again ${body} (br $again)) (unreachable)`;
 
 /** WASI's standard output, with the interfaces that its types come from. */
@@ -105,8 +105,8 @@ const TWINS = {
   'reads its configuration': [
     guest(
       ({ bytes }) => `(local.set $n (call $config_get ${bytes('city')}))
-        (drop (call $result_read (i32.const ${MODULE_PLACES.answer}) (i32.const 99)))
-        ${packed(`(i32.const ${MODULE_PLACES.answer})`, '(local.get $n)')}`,
+        (drop (call $result_read (i32.const ${MODULE_OFFSETS.answer}) (i32.const 99)))
+        ${packed(`(i32.const ${MODULE_OFFSETS.answer})`, '(local.get $n)')}`,
     ),
     component(
       ({ bytes }) => `(call $config_get ${bytes('city')} (i32.const ${answer}))
@@ -142,7 +142,7 @@ const TOOLS = ['put', 'get', 'keys', 'delete', 'read', 'publish', 'receive', 'ra
 
 const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
 const much = { fuel: MUCH_FUEL, memoryBytes: LARGE };
-const { call, opened } = standingModules(() => ({
+const { call, opened } = sharedModules(() => ({
   config: `[limits]\nfuel = ${MUCH_FUEL}\nmemory_bytes = ${LARGE}\n`,
   tools: [
     moduleTool('test.echo', component(ECHO)),
@@ -300,7 +300,7 @@ describe('what a tenant', () => {
 
   test('publishes is heard by its own components and by nobody else’s', async () => {
     /** What a listener hears while alice publishes, until it has ended. */
-    const heardBy = async (tenant: string, waitMs: string) => {
+    const receivedBy = async (tenant: string, waitMs: string) => {
       let isOver = false;
       const listening = skill('receive', ['40000', waitMs], tenant).finally(() => {
         isOver = true;
@@ -308,8 +308,8 @@ describe('what a tenant', () => {
       while (!isOver) await skill('publish', ['40000', 'of alice'], 'alice');
       return (await listening).output;
     };
-    expect(await heardBy('alice', '20000')).toMatchObject({ body: 'of alice' });
-    expect(await heardBy('bob', '500')).toEqual({ error: 1 });
+    expect(await receivedBy('alice', '20000')).toMatchObject({ body: 'of alice' });
+    expect(await receivedBy('bob', '500')).toEqual({ error: 1 });
   });
 
   test('leaves in memory and globals is gone, for itself and for others', async () => {

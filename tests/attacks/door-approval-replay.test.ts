@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { bearer, JSON_BODY } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { type DoorHouse, openDoorHouse } from '../fixtures/door/house.ts';
+import { openTestDaemon, type TestDaemon } from '../fixtures/door/daemon.ts';
 import { askMcp, callMcp, type McpMore, modern } from '../fixtures/door/mcp.ts';
 
 /* An agent wants to run what a person has not approved, with what a person has approved or would never see. */
@@ -25,28 +25,28 @@ async function openHouse(toml = '') {
     ran.push(input);
     return input;
   };
-  const house = await openDoorHouse({
+  const daemon = await openTestDaemon({
     policies: POLICIES,
     tools: [makeTool('a.first', run), makeTool('b.second', run)],
     toml,
   });
   return {
-    ...{ house, ran },
-    ada: await house.token({ principal: 'agent:ada', scopes: ['call', 'read'] }),
-    bob: await house.token({ principal: 'agent:bob' }),
-    grace: await house.token({ principal: 'user:grace', scopes: ['approve'] }),
+    ...{ daemon, ran },
+    ada: await daemon.token({ principal: 'agent:ada', scopes: ['call', 'read'] }),
+    bob: await daemon.token({ principal: 'agent:bob' }),
+    grace: await daemon.token({ principal: 'user:grace', scopes: ['approve'] }),
   };
 }
 
-async function askFor(house: DoorHouse, token: string, input: Json): Promise<string> {
-  const { status, json } = await house.call(token, 'a.first', { input });
+async function askFor(daemon: TestDaemon, token: string, input: Json): Promise<string> {
+  const { status, json } = await daemon.call(token, 'a.first', { input });
   expect(status).toBe(403);
   return json.approval.id;
 }
 
-function decide(house: DoorHouse, token: string, id: string, verdict = 'approved') {
+function decide(daemon: TestDaemon, token: string, id: string, verdict = 'approved') {
   const headers = { ...bearer(token), ...JSON_BODY };
-  return house.ask(`/v1/approvals/${id}/decision`, {
+  return daemon.ask(`/v1/approvals/${id}/decision`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ verdict }),
@@ -55,98 +55,98 @@ function decide(house: DoorHouse, token: string, id: string, verdict = 'approved
 
 describe('an approval that a person gave', () => {
   test('lets that one call run once, by whichever door, and nothing else', async () => {
-    const { house, ran, ada, bob, grace } = await openHouse();
-    const id = await askFor(house, ada, { path: 'a' });
-    expect((await decide(house, grace, id)).status).toBe(200);
+    const { daemon, ran, ada, bob, grace } = await openHouse();
+    const id = await askFor(daemon, ada, { path: 'a' });
+    expect((await decide(daemon, grace, id)).status).toBe(200);
     const others = [
-      await house.call(ada, 'a.first', { input: { path: 'b' } }),
-      await house.call(ada, 'b.second', { input: { path: 'a' } }),
-      await house.call(ada, 'a.first', { input: { path: 'a', more: null } }),
-      await house.call(ada, 'a.first', { input: { path: ['a'] } }),
-      await house.call(bob, 'a.first', { input: { path: 'a' } }),
-      await house.call(await house.token({ principal: 'agent:ada', tenant: 'acme' }), 'a.first', {
+      await daemon.call(ada, 'a.first', { input: { path: 'b' } }),
+      await daemon.call(ada, 'b.second', { input: { path: 'a' } }),
+      await daemon.call(ada, 'a.first', { input: { path: 'a', more: null } }),
+      await daemon.call(ada, 'a.first', { input: { path: ['a'] } }),
+      await daemon.call(bob, 'a.first', { input: { path: 'a' } }),
+      await daemon.call(await daemon.token({ principal: 'agent:ada', tenant: 'acme' }), 'a.first', {
         input: { path: 'a' },
       }),
-      await house.call(await house.token({ principal: 'user:ada' }), 'a.first', { input: { path: 'a' } }),
+      await daemon.call(await daemon.token({ principal: 'user:ada' }), 'a.first', { input: { path: 'a' } }),
     ];
     for (const { status, json } of others) {
       expect([status, json.code]).toEqual([403, 'policy/approval-required']);
       expect(json.approval.id).not.toBe(id);
     }
-    expect((await callMcp(house, bob, 'a.first', { path: 'a' })).message.result.isError).toBe(true);
+    expect((await callMcp(daemon, bob, 'a.first', { path: 'a' })).message.result.isError).toBe(true);
     expect(ran).toEqual([]);
-    expect((await callMcp(house, ada, 'a.first', { path: 'a' })).message.result.isError).toBeUndefined();
+    expect((await callMcp(daemon, ada, 'a.first', { path: 'a' })).message.result.isError).toBeUndefined();
     expect(ran).toEqual([{ path: 'a' }]);
     for (let i = 0; i < 3; i++)
-      expect((await house.call(ada, 'a.first', { input: { path: 'a' } })).status).toBe(403);
-    expect((await callMcp(house, ada, 'a.first', { path: 'a' })).message.result.isError).toBe(true);
-    expect((await decide(house, grace, id)).status).toBe(409);
+      expect((await daemon.call(ada, 'a.first', { input: { path: 'a' } })).status).toBe(403);
+    expect((await callMcp(daemon, ada, 'a.first', { path: 'a' })).message.result.isError).toBe(true);
+    expect((await decide(daemon, grace, id)).status).toBe(409);
     expect(ran).toHaveLength(1);
   });
 
   test('is spent once by many who come at the same moment, through both doors', async () => {
-    const { house, ran, ada, grace } = await openHouse();
+    const { daemon, ran, ada, grace } = await openHouse();
     for (const path of ['a', 'b', 'c']) {
-      const id = await askFor(house, ada, { path });
-      await Promise.all([decide(house, grace, id), decide(house, grace, id)]);
+      const id = await askFor(daemon, ada, { path });
+      await Promise.all([decide(daemon, grace, id), decide(daemon, grace, id)]);
       const tries = Array.from({ length: 12 }, (_, i) =>
         i % 2 === 0
-          ? house.call(ada, 'a.first', { input: { path } })
-          : callMcp(house, ada, 'a.first', { path }),
+          ? daemon.call(ada, 'a.first', { input: { path } })
+          : callMcp(daemon, ada, 'a.first', { path }),
       );
       await Promise.all(tries);
       expect(ran.filter((input) => JSON.stringify(input) === JSON.stringify({ path }))).toHaveLength(1);
     }
-    const used = recordsOf(house.gateway).filter(({ kind }) => kind === 'intent');
+    const used = recordsOf(daemon.gateway).filter(({ kind }) => kind === 'intent');
     expect(used).toHaveLength(3);
   });
 
   test('is worth nothing once the policies are others, nor after its time', async () => {
-    const { house, ran, ada, grace } = await openHouse();
-    await decide(house, grace, await askFor(house, ada, { path: 'a' }));
-    const open = await askFor(house, ada, { path: 'b' });
+    const { daemon, ran, ada, grace } = await openHouse();
+    await decide(daemon, grace, await askFor(daemon, ada, { path: 'a' }));
+    const open = await askFor(daemon, ada, { path: 'b' });
     writeFileSync(
-      join(house.stateDir, 'policies/test.cedar'),
+      join(daemon.stateDir, 'policies/test.cedar'),
       POLICIES.replace('even-agents-would', 'changed'),
     );
-    house.clock.add(10_000);
-    expect((await house.call(ada, 'a.first', { input: { path: 'a' } })).json.code).toBe(
+    daemon.clock.add(10_000);
+    expect((await daemon.call(ada, 'a.first', { input: { path: 'a' } })).json.code).toBe(
       'policy/approval-required',
     );
-    expect((await decide(house, grace, open)).json.code).toBe('approval/not-pending');
-    await decide(house, grace, await askFor(house, ada, { path: 'c' }));
-    const late = await askFor(house, ada, { path: 'd' });
-    house.clock.add(3_000_000);
-    expect((await house.call(ada, 'a.first', { input: { path: 'c' } })).json.code).toBe(
+    expect((await decide(daemon, grace, open)).json.code).toBe('approval/not-pending');
+    await decide(daemon, grace, await askFor(daemon, ada, { path: 'c' }));
+    const late = await askFor(daemon, ada, { path: 'd' });
+    daemon.clock.add(3_000_000);
+    expect((await daemon.call(ada, 'a.first', { input: { path: 'c' } })).json.code).toBe(
       'policy/approval-expired',
     );
-    expect((await decide(house, grace, late)).json.code).toBe('approval/not-pending');
+    expect((await decide(daemon, grace, late)).json.code).toBe('approval/not-pending');
     expect(ran).toEqual([]);
-    await decide(house, grace, await askFor(house, ada, { path: 'e' }));
-    expect((await house.call(ada, 'a.first', { input: { path: 'e' } })).status).toBe(200);
+    await decide(daemon, grace, await askFor(daemon, ada, { path: 'e' }));
+    expect((await daemon.call(ada, 'a.first', { input: { path: 'e' } })).status).toBe(200);
   });
 });
 
 describe('an agent that approves what it asked for', () => {
   test('is refused over HTTP with every token that there can be for it', async () => {
-    const { house, ran, ada } = await openHouse();
-    const id = await askFor(house, ada, { path: 'a' });
-    expect((await decide(house, ada, id)).json.code).toBe('door/insufficient-scope');
-    await expect(house.token({ principal: 'agent:ada', scopes: ['approve'] })).rejects.toThrow(
+    const { daemon, ran, ada } = await openHouse();
+    const id = await askFor(daemon, ada, { path: 'a' });
+    expect((await decide(daemon, ada, id)).json.code).toBe('door/insufficient-scope');
+    await expect(daemon.token({ principal: 'agent:ada', scopes: ['approve'] })).rejects.toThrow(
       'cannot have approve',
     );
-    await expect(house.token({ principal: 'agent:ada', approver: 'agent:ada' })).rejects.toThrow('a person');
-    const service = await house.token({ principal: 'service:ci', scopes: ['approve'] });
-    expect((await decide(house, service, id)).status).toBe(404);
+    await expect(daemon.token({ principal: 'agent:ada', approver: 'agent:ada' })).rejects.toThrow('a person');
+    const service = await daemon.token({ principal: 'service:ci', scopes: ['approve'] });
+    expect((await decide(daemon, service, id)).status).toBe(404);
     // On the socket of the owner a process may say that it is the agent; the agent decides nothing even so.
-    const local = { headers: { ...JSON_BODY, 'palisade-as': 'agent:ada' }, socketPath: house.socketPath };
+    const local = { headers: { ...JSON_BODY, 'palisade-as': 'agent:ada' }, socketPath: daemon.socketPath };
     const body = JSON.stringify({ verdict: 'approved' });
-    const decision = await house.ask(`/v1/approvals/${id}/decision`, { method: 'POST', ...local, body });
+    const decision = await daemon.ask(`/v1/approvals/${id}/decision`, { method: 'POST', ...local, body });
     expect(decision.json.code).toBe('approval/not-allowed');
-    expect((await house.call(ada, 'a.first', { input: { path: 'a' } })).status).toBe(403);
+    expect((await daemon.call(ada, 'a.first', { input: { path: 'a' } })).status).toBe(403);
     expect(ran).toEqual([]);
-    const elsewhere = await house.token({ principal: 'user:grace', scopes: ['approve'], tenant: 'acme' });
-    expect((await decide(house, elsewhere, id)).status).toBe(404);
+    const elsewhere = await daemon.token({ principal: 'user:grace', scopes: ['approve'], tenant: 'acme' });
+    expect((await decide(daemon, elsewhere, id)).status).toBe(404);
   });
 
   test('is not asked by a form where its token names no person, and where the operator does not let it', async () => {
@@ -155,24 +155,24 @@ describe('an agent that approves what it asked for', () => {
       ['', 'user:grace'],
       ['[mcp]\nelicitation = "off"\n', 'user:grace'],
     ] as const) {
-      const { house, ran } = await openHouse(toml);
-      const token = await house.token({
+      const { daemon, ran } = await openHouse(toml);
+      const token = await daemon.token({
         principal: 'agent:ada',
         ...(approver === undefined ? {} : { approver }),
       });
       const more: McpMore = { capabilities: FORMS };
-      const first = await callMcp(house, token, 'a.first', {}, more);
+      const first = await callMcp(daemon, token, 'a.first', {}, more);
       expect(first.message.result).toMatchObject({
         isError: true,
         structuredContent: { status: 'approval_required' },
       });
       expect(first.message.result.requestState).toBeUndefined();
       const params = { name: 'a.first', arguments: {}, inputResponses: { approval: YES }, requestState: 'x' };
-      expect((await askMcp(house, modern(token, 'tools/call', params, more))).message.error.code).toBe(
+      expect((await askMcp(daemon, modern(token, 'tools/call', params, more))).message.error.code).toBe(
         -32_602,
       );
       const bare = { name: 'a.first', arguments: {}, inputResponses: { approval: YES } };
-      expect((await askMcp(house, modern(token, 'tools/call', bare, more))).message.result.isError).toBe(
+      expect((await askMcp(daemon, modern(token, 'tools/call', bare, more))).message.result.isError).toBe(
         true,
       );
       expect(ran).toEqual([]);
@@ -183,14 +183,14 @@ describe('an agent that approves what it asked for', () => {
 describe('the state of a question, which the client carries', () => {
   async function asked() {
     const here = await openHouse(OVER_HTTP);
-    const { house } = here;
-    const token = await house.token({ principal: 'agent:ada', approver: 'user:grace' });
+    const { daemon } = here;
+    const token = await daemon.token({ principal: 'agent:ada', approver: 'user:grace' });
     const more: McpMore = { capabilities: FORMS };
-    const { message } = await callMcp(house, token, 'a.first', { path: 'a' }, more);
+    const { message } = await callMcp(daemon, token, 'a.first', { path: 'a' }, more);
     expect(message.result.resultType).toBe('input_required');
     const bring = (requestState: Json, params: Record<string, Json> = {}, as = token) =>
       askMcp(
-        house,
+        daemon,
         modern(
           as,
           'tools/call',
@@ -208,12 +208,12 @@ describe('the state of a question, which the client carries', () => {
   }
 
   test('is worth nothing changed, for another call, by another caller, and a second time', async () => {
-    const { house, ran, state, bring, bob } = await asked();
+    const { daemon, ran, state, bring, bob } = await asked();
     const flipped = Buffer.from(state, 'base64url');
     flipped[flipped.length - 1] = (flipped.at(-1) ?? 0) ^ 1;
-    const withPerson = await house.token({ principal: 'agent:bob', approver: 'user:grace' });
-    const otherPerson = await house.token({ principal: 'agent:ada', approver: 'user:mary' });
-    const elsewhere = await house.token({ principal: 'agent:ada', approver: 'user:grace', tenant: 'acme' });
+    const withPerson = await daemon.token({ principal: 'agent:bob', approver: 'user:grace' });
+    const otherPerson = await daemon.token({ principal: 'agent:ada', approver: 'user:mary' });
+    const elsewhere = await daemon.token({ principal: 'agent:ada', approver: 'user:grace', tenant: 'acme' });
     const wrong = [
       await bring(flipped.toString('base64url')),
       await bring(`${state}A`),
@@ -239,8 +239,8 @@ describe('the state of a question, which the client carries', () => {
   });
 
   test('is worth nothing after its time', async () => {
-    const { house, ran, state, bring } = await asked();
-    house.clock.add(11 * 60_000);
+    const { daemon, ran, state, bring } = await asked();
+    daemon.clock.add(11 * 60_000);
     expect((await bring(state)).message.error.code).toBe(-32_602);
     expect(ran).toEqual([]);
   });

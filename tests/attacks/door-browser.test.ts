@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bearer, sendBytes } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, PERMIT_ALL, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { callRequest, type DoorHouse, openDoorHouse } from '../fixtures/door/house.ts';
+import { callRequest, openTestDaemon, type TestDaemon } from '../fixtures/door/daemon.ts';
 import { modern } from '../fixtures/door/mcp.ts';
 
 /*
@@ -15,12 +15,12 @@ async function openHouse(toml = '') {
     runs += 1;
     return {};
   });
-  const house = await openDoorHouse({ policies: PERMIT_ALL, tools: [tool], toml });
-  return { house, runs: () => runs, token: await house.token({ principal: 'agent:ada' }) };
+  const daemon = await openTestDaemon({ policies: PERMIT_ALL, tools: [tool], toml });
+  return { daemon, runs: () => runs, token: await daemon.token({ principal: 'agent:ada' }) };
 }
 
 /** Tries to make a call by every way in that runs one; gives the statuses. */
-async function tryAll({ ask }: DoorHouse, token: string, headers: Record<string, string>) {
+async function tryAll({ ask }: TestDaemon, token: string, headers: Record<string, string>) {
   const rest = callRequest(token, 'test.any', { headers });
   const mcp = modern(token, 'tools/call', { name: 'test.any', arguments: {} }, { headers });
   const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
@@ -53,21 +53,21 @@ describe('a page of a stranger', () => {
   ];
 
   test('has nothing run, whatever page it is of', async () => {
-    const { house, runs, token } = await openHouse();
-    const before = recordsOf(house.gateway).length;
-    for (const origin of origins(house.port))
-      expect([origin, ...(await tryAll(house, token, { origin }))]).toEqual([origin, ...FORBIDDEN]);
+    const { daemon, runs, token } = await openHouse();
+    const before = recordsOf(daemon.gateway).length;
+    for (const origin of origins(daemon.port))
+      expect([origin, ...(await tryAll(daemon, token, { origin }))]).toEqual([origin, ...FORBIDDEN]);
     expect(runs()).toBe(0);
-    expect(recordsOf(house.gateway)).toHaveLength(before);
+    expect(recordsOf(daemon.gateway)).toHaveLength(before);
     // The page of the gateway itself, and whoever is no page, get through.
-    const own = `http://127.0.0.1:${house.port}`;
-    expect((await tryAll(house, token, { origin: own })).slice(0, 2)).toEqual([200, 200]);
-    expect((await tryAll(house, token, {})).slice(0, 2)).toEqual([200, 200]);
+    const own = `http://127.0.0.1:${daemon.port}`;
+    expect((await tryAll(daemon, token, { origin: own })).slice(0, 2)).toEqual([200, 200]);
+    expect((await tryAll(daemon, token, {})).slice(0, 2)).toEqual([200, 200]);
     expect(runs()).toBe(4);
   });
 
   test('is told so before it is asked for a credential, and reads nothing', async () => {
-    const { house } = await openHouse();
+    const { daemon } = await openHouse();
     const headers = { origin: 'https://evil.example' };
     for (const path of [
       '/healthz',
@@ -78,11 +78,11 @@ describe('a page of a stranger', () => {
       '/nothing',
       '/metrics',
     ]) {
-      const answer = await house.ask(path, { headers });
+      const answer = await daemon.ask(path, { headers });
       expect([path, answer.status]).toEqual([path, 403]);
       expect(answer.headers['access-control-allow-origin']).toBeUndefined();
     }
-    const plain = await house.ask('/healthz');
+    const plain = await daemon.ask('/healthz');
     expect(plain.status).toBe(200);
     // What a page embeds without asking (an image, a script) is kept from it by the browser.
     expect(plain.headers['cross-origin-resource-policy']).toBe('same-origin');
@@ -90,9 +90,9 @@ describe('a page of a stranger', () => {
   });
 
   test('gets no leave by a preflight, and one that the operator named does', async () => {
-    const { house } = await openHouse('[http]\nallowed_origins = ["https://console.example"]\n');
+    const { daemon } = await openHouse('[http]\nallowed_origins = ["https://console.example"]\n');
     const preflight = (origin: string) =>
-      house.ask('/v1/calls', {
+      daemon.ask('/v1/calls', {
         method: 'OPTIONS',
         headers: {
           ...{ origin, 'access-control-request-method': 'POST' },
@@ -114,7 +114,7 @@ describe('a page of a stranger', () => {
   });
 
   test('has no form, no text and no upload taken for JSON', async () => {
-    const { house, runs, token } = await openHouse();
+    const { daemon, runs, token } = await openHouse();
     const body = JSON.stringify({ tool: 'test.any', input: {} });
     const types = [
       ...[
@@ -135,20 +135,20 @@ describe('a page of a stranger', () => {
     for (const type of types) {
       const headers = { 'content-type': type };
       expect(
-        (await house.ask('/v1/calls', { ...callRequest(token, 'test.any', { headers }), body })).status,
+        (await daemon.ask('/v1/calls', { ...callRequest(token, 'test.any', { headers }), body })).status,
       ).toBe(415);
       const mcp = modern(token, 'tools/call', { name: 'test.any', arguments: {} }, { headers });
-      expect((await house.ask('/mcp', mcp)).status).toBe(415);
+      expect((await daemon.ask('/mcp', mcp)).status).toBe(415);
     }
     const bare = `POST /v1/calls HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    expect(await sendBytes(house.port, bare)).toMatch(/^HTTP\/1.1 415 /);
+    expect(await sendBytes(daemon.port, bare)).toMatch(/^HTTP\/1.1 415 /);
     expect(runs()).toBe(0);
-    expect((await house.call(token, 'test.any')).status).toBe(200);
+    expect((await daemon.call(token, 'test.any')).status).toBe(200);
   });
 
   test('changes nothing by a look, which is all that an image or a link can do', async () => {
-    const { house, runs, token } = await openHouse();
-    const before = recordsOf(house.gateway).length;
+    const { daemon, runs, token } = await openHouse();
+    const before = recordsOf(daemon.gateway).length;
     const [head] = [bearer(token)];
     for (const path of [
       '/v1/calls',
@@ -157,13 +157,13 @@ describe('a page of a stranger', () => {
       '/v1/keys/rotate',
       '/v1/approvals/x/decision',
     ])
-      for (const method of ['GET', 'HEAD']) await house.ask(path, { method, headers: head });
+      for (const method of ['GET', 'HEAD']) await daemon.ask(path, { method, headers: head });
     for (const path of ['/mcp', '/mcp?method=tools/call&name=test.any', `/v1/calls?_method=POST`])
-      await house.ask(path, {
+      await daemon.ask(path, {
         headers: { ...head, 'x-http-method-override': 'POST', 'x-method-override': 'POST' },
       });
     expect(runs()).toBe(0);
-    expect(recordsOf(house.gateway)).toHaveLength(before);
+    expect(recordsOf(daemon.gateway)).toHaveLength(before);
   });
 });
 
@@ -191,10 +191,10 @@ describe('a name of a stranger that leads to this machine', () => {
   ];
 
   test('is answered for nothing, with and without a page', async () => {
-    const { house, runs, token } = await openHouse();
-    for (const host of hosts(house.port)) {
+    const { daemon, runs, token } = await openHouse();
+    for (const host of hosts(daemon.port)) {
       for (const origin of [{}, { origin: `http://${host}` }]) {
-        const statuses = await tryAll(house, token, { host, ...origin });
+        const statuses = await tryAll(daemon, token, { host, ...origin });
         for (const status of statuses)
           expect([host, status]).toEqual([host, expect.toSatisfy((it) => it === 403 || it === 400)]);
       }
@@ -202,18 +202,18 @@ describe('a name of a stranger that leads to this machine', () => {
     expect(runs()).toBe(0);
     for (const host of [
       'localhost',
-      `localhost:${house.port}`,
+      `localhost:${daemon.port}`,
       '127.0.0.1',
       'LocalHost',
       '[::1]:1',
       '127.0.0.1:1',
     ])
-      expect((await tryAll(house, token, { host })).slice(0, 2)).toEqual([200, 200]);
+      expect((await tryAll(daemon, token, { host })).slice(0, 2)).toEqual([200, 200]);
     expect(runs()).toBe(12);
   });
 
   test('cannot be slipped in beside a good one', async () => {
-    const { house, runs, token } = await openHouse();
+    const { daemon, runs, token } = await openHouse();
     const body = JSON.stringify({ tool: 'test.any' });
     const rest = `authorization: Bearer ${token}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     for (const head of [
@@ -227,12 +227,12 @@ describe('a name of a stranger that leads to this machine', () => {
       'POST /v1/calls HTTP/1.1',
       'POST /v1/calls HTTP/1.0',
     ])
-      expect([head, await sendBytes(house.port, `${head}\r\n${rest}`)]).toEqual([
+      expect([head, await sendBytes(daemon.port, `${head}\r\n${rest}`)]).toEqual([
         head,
         expect.stringMatching(/^HTTP\/1.1 40[03] /),
       ]);
     expect(runs()).toBe(0);
-    expect(await sendBytes(house.port, `POST /v1/calls HTTP/1.1\r\nhost: 127.0.0.1\r\n${rest}`)).toMatch(
+    expect(await sendBytes(daemon.port, `POST /v1/calls HTTP/1.1\r\nhost: 127.0.0.1\r\n${rest}`)).toMatch(
       /^HTTP\/1.1 200 /,
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { How } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, PERMIT_ALL, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { type DoorHouse, openDoorHouse } from '../fixtures/door/house.ts';
+import { openTestDaemon, type TestDaemon } from '../fixtures/door/daemon.ts';
 import { askMcp, modern, openSession } from '../fixtures/door/mcp.ts';
 
 /* A proxy before the gateway judges MCP requests by their headers; a client has them say something else than the body. */
@@ -15,18 +15,18 @@ async function openHouse() {
       ran.push(id);
       return {};
     });
-  const house = await openDoorHouse({
+  const daemon = await openTestDaemon({
     policies: PERMIT_ALL,
     tools: [tool('test.safe'), tool('test.danger')],
   });
-  return { house, ran, token: await house.token({ principal: 'agent:ada' }) };
+  return { daemon, ran, token: await daemon.token({ principal: 'agent:ada' }) };
 }
 
 /** Sends it; gives the code of the error, and the records of calls that came of it. */
-async function attempt(house: DoorHouse, how: How) {
-  const before = recordsOf(house.gateway).length;
-  const { status, message } = await askMcp(house, how);
-  return { status, code: message?.error?.code, records: recordsOf(house.gateway).length - before };
+async function attempt(daemon: TestDaemon, how: How) {
+  const before = recordsOf(daemon.gateway).length;
+  const { status, message } = await askMcp(daemon, how);
+  return { status, code: message?.error?.code, records: recordsOf(daemon.gateway).length - before };
 }
 
 const DANGER = { name: 'test.danger', arguments: {} };
@@ -44,34 +44,34 @@ const HEADERS: readonly [string, Record<string, string>][] = [
 
 describe('headers that are not those of the body', () => {
   test.each(HEADERS)('and %s let nothing run, in either era', async (_, headers) => {
-    const { house, ran, token } = await openHouse();
+    const { daemon, ran, token } = await openHouse();
     const refused = { status: 400, code: MISMATCH, records: 0 };
-    expect(await attempt(house, modern(token, 'tools/call', DANGER, { headers }))).toEqual(refused);
-    const { request } = await openSession(house, token);
-    expect(await attempt(house, request('tools/call', DANGER, { headers }))).toEqual(refused);
+    expect(await attempt(daemon, modern(token, 'tools/call', DANGER, { headers }))).toEqual(refused);
+    const { request } = await openSession(daemon, token);
+    expect(await attempt(daemon, request('tools/call', DANGER, { headers }))).toEqual(refused);
     expect(ran).toEqual([]);
   });
 
   test('let nothing run where they say the revision of one era and the body is of the other', async () => {
-    const { house, ran, token } = await openHouse();
+    const { daemon, ran, token } = await openHouse();
     const legacyHeader = { 'mcp-protocol-version': '2025-11-25' };
-    const swapped = await attempt(house, modern(token, 'tools/call', DANGER, { headers: legacyHeader }));
+    const swapped = await attempt(daemon, modern(token, 'tools/call', DANGER, { headers: legacyHeader }));
     expect(swapped).toMatchObject({ status: 400, records: 0 });
     const bare = modern(token, 'tools/call', DANGER);
     const { params, ...message } = JSON.parse(String(bare.body));
     const body = JSON.stringify({ ...message, params: { ...params, _meta: {} } });
-    expect(await attempt(house, { ...bare, body })).toMatchObject({ status: 400, records: 0 });
+    expect(await attempt(daemon, { ...bare, body })).toMatchObject({ status: 400, records: 0 });
     expect(ran).toEqual([]);
   });
 
   test('would have let it run had they been those of the body', async () => {
-    const { house, ran, token } = await openHouse();
+    const { daemon, ran, token } = await openHouse();
     const ok = { status: 200, code: undefined, records: 2 };
-    expect(await attempt(house, modern(token, 'tools/call', DANGER))).toEqual(ok);
-    const { request } = await openSession(house, token);
+    expect(await attempt(daemon, modern(token, 'tools/call', DANGER))).toEqual(ok);
+    const { request } = await openSession(daemon, token);
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'test.danger' };
-    expect(await attempt(house, request('tools/call', DANGER, { headers }))).toEqual(ok);
-    expect(await attempt(house, request('tools/call', DANGER))).toEqual(ok);
+    expect(await attempt(daemon, request('tools/call', DANGER, { headers }))).toEqual(ok);
+    expect(await attempt(daemon, request('tools/call', DANGER))).toEqual(ok);
     expect(ran).toHaveLength(3);
   });
 });

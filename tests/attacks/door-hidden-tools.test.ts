@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { bearer } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { type DoorHouse, openDoorHouse } from '../fixtures/door/house.ts';
+import { openTestDaemon, type TestDaemon } from '../fixtures/door/daemon.ts';
 import { askMcp, callMcp, modern, openSession } from '../fixtures/door/mcp.ts';
 
 /* An agent looks for tools that it may not call, in everything that any door says. */
@@ -24,10 +24,10 @@ async function openHouse() {
     makeTool('test.echo', async (input) => input),
     makeTool(HIDDEN, async () => 'open', { inputSchema: schema, description: 'Opens the vault.' }),
   ];
-  const house = await openDoorHouse({ policies: POLICIES, tools });
-  const ada = await house.token({ principal: 'agent:ada', scopes: ['call', 'read'] });
-  const grace = await house.token({ principal: 'user:grace', scopes: ['call', 'read'] });
-  return { house, ada, grace };
+  const daemon = await openTestDaemon({ policies: POLICIES, tools });
+  const ada = await daemon.token({ principal: 'agent:ada', scopes: ['call', 'read'] });
+  const grace = await daemon.token({ principal: 'user:grace', scopes: ['call', 'read'] });
+  return { daemon, ada, grace };
 }
 
 /** All that an answer says, without what is different in every answer. */
@@ -45,30 +45,32 @@ const INPUTS = [{ key: 1 }, {}, { key: 'wrong' }, [], 'text'];
 
 describe('a tool that its caller may not call', () => {
   test('is answered over HTTP like one that is not there, to the header', async () => {
-    const { house, ada, grace } = await openHouse();
+    const { daemon, ada, grace } = await openHouse();
     const look = async (tool: string, token: string) => {
-      const said: string[] = [];
+      const observed: string[] = [];
       for (const input of INPUTS) {
         for (const accept of ['application/json', 'text/event-stream']) {
           for (const more of [{}, { 'idempotency-key': `k-${JSON.stringify(input)}` }]) {
-            const made = await house.call(token, tool, { input, headers: { accept, ...more } });
+            const made = await daemon.call(token, tool, { input, headers: { accept, ...more } });
             const [callId = ''] = /call_[0-9a-z]{25}/.exec(made.text) ?? [];
-            said.push(plain(made));
+            observed.push(plain(made));
             for (const part of ['', '/receipt', '/output'])
-              said.push(plain(await house.ask(`/v1/calls/${callId}${part}`, { headers: bearer(token) })));
+              observed.push(
+                plain(await daemon.ask(`/v1/calls/${callId}${part}`, { headers: bearer(token) })),
+              );
           }
         }
       }
       for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS'])
-        said.push(plain(await house.ask(`/v1/tools/${tool}`, { method, headers: bearer(token) })));
-      return said;
+        observed.push(plain(await daemon.ask(`/v1/tools/${tool}`, { method, headers: bearer(token) })));
+      return observed;
     };
     expect(await look(HIDDEN, ada)).toEqual(await look(ABSENT, ada));
     expect(await look(HIDDEN, grace)).not.toEqual(await look(ABSENT, grace));
-    const list = async (token: string) => (await house.ask('/v1/tools', { headers: bearer(token) })).text;
+    const list = async (token: string) => (await daemon.ask('/v1/tools', { headers: bearer(token) })).text;
     expect(await list(ada)).not.toContain('vault');
     expect(await list(grace)).toContain(HIDDEN);
-    const codes = recordsOf(house.gateway).flatMap(({ kind, line }) =>
+    const codes = recordsOf(daemon.gateway).flatMap(({ kind, line }) =>
       kind === 'refused' ? [JSON.parse(line).body.code] : [],
     );
     // The journal knows better.
@@ -76,44 +78,44 @@ describe('a tool that its caller may not call', () => {
   });
 
   test('is answered over MCP like one that is not there, also when its calls are read afterwards', async () => {
-    const { house, ada, grace } = await openHouse();
+    const { daemon, ada, grace } = await openHouse();
     const look = async (tool: string, token: string) => {
-      const said: string[] = [];
-      const { request } = await openSession(house, token);
+      const observed: string[] = [];
+      const { request } = await openSession(daemon, token);
       for (const input of INPUTS.slice(0, 3)) {
         const params = { name: tool, arguments: input } as {
           name: string;
           arguments: Record<string, number>;
         };
-        said.push(plain(await askMcp(house, modern(token, 'tools/call', params))));
-        said.push(plain(await askMcp(house, request('tools/call', params))));
+        observed.push(plain(await askMcp(daemon, modern(token, 'tools/call', params))));
+        observed.push(plain(await askMcp(daemon, request('tools/call', params))));
       }
-      const { message } = await askMcp(house, modern(token, 'resources/list'));
+      const { message } = await askMcp(daemon, modern(token, 'resources/list'));
       const mine = message.result.resources.filter(({ title }: { title: string }) => title.includes(tool));
       for (const resource of mine) {
-        said.push(
+        observed.push(
           JSON.stringify(resource)
             .replace(/call_[0-9a-z]{25}/g, 'CALL')
             .replaceAll(tool, 'TOOL'),
         );
         const { uri } = resource;
         for (const each of [uri, uri.replace('/output', '/receipt')])
-          said.push(plain(await askMcp(house, modern(token, 'resources/read', { uri: each }))));
+          observed.push(plain(await askMcp(daemon, modern(token, 'resources/read', { uri: each }))));
         const prompt = { name: 'explain-refusal', arguments: { call: uri.split('/')[3] } };
-        said.push(plain(await askMcp(house, modern(token, 'prompts/get', prompt))));
+        observed.push(plain(await askMcp(daemon, modern(token, 'prompts/get', prompt))));
       }
       expect(mine.length).toBeGreaterThan(0);
       // Calls of one moment have no order.
-      return said.sort();
+      return observed.sort();
     };
     expect(await look(HIDDEN, ada)).toEqual(await look(ABSENT, ada));
     expect(await look(HIDDEN, grace)).not.toEqual(await look(ABSENT, grace));
   });
 
   test('stands in no list, no completion and no document that the agent can read', async () => {
-    const { house, ada, grace } = await openHouse();
-    const { request } = await openSession(house, ada);
-    const heard: string[] = [];
+    const { daemon, ada, grace } = await openHouse();
+    const { request } = await openSession(daemon, ada);
+    const received: string[] = [];
     for (const method of [
       'tools/list',
       'resources/list',
@@ -121,15 +123,15 @@ describe('a tool that its caller may not call', () => {
       'prompts/list',
       'server/discover',
     ])
-      heard.push((await askMcp(house, modern(ada, method))).text);
+      received.push((await askMcp(daemon, modern(ada, method))).text);
     for (const ref of [
       { type: 'ref/prompt', name: 'explain-refusal' },
       { type: 'ref/resource', uri: 'palisade://calls/{id}/output' },
     ])
-      heard.push(
+      received.push(
         (
           await askMcp(
-            house,
+            daemon,
             request('completion/complete', { ref, argument: { name: 'call', value: 'vault' } }),
           )
         ).text,
@@ -142,23 +144,23 @@ describe('a tool that its caller may not call', () => {
       '/metrics',
       '/v1/tools?cursor=vault.a',
     ])
-      heard.push((await house.ask(path, { headers: bearer(ada) })).text);
-    expect(heard.filter((text) => text.includes('vault.'))).toEqual([]);
-    expect((await askMcp(house, modern(grace, 'tools/list'))).text).toContain(HIDDEN);
+      received.push((await daemon.ask(path, { headers: bearer(ada) })).text);
+    expect(received.filter((text) => text.includes('vault.'))).toEqual([]);
+    expect((await askMcp(daemon, modern(grace, 'tools/list'))).text).toContain(HIDDEN);
   });
 
   test('is there, and gone, from the moment that the policies say so', async () => {
-    const { house, ada } = await openHouse();
+    const { daemon, ada } = await openHouse();
     const sees = async () => ({
-      http: (await house.ask('/v1/tools', { headers: bearer(ada) })).text.includes(HIDDEN),
-      mcp: (await askMcp(house, modern(ada, 'tools/list'))).text.includes(HIDDEN),
+      http: (await daemon.ask('/v1/tools', { headers: bearer(ada) })).text.includes(HIDDEN),
+      mcp: (await askMcp(daemon, modern(ada, 'tools/list'))).text.includes(HIDDEN),
       runs:
-        (await callMcp(house, ada, HIDDEN, { key: 1 })).message.result?.isError === undefined &&
-        (await house.call(ada, HIDDEN, { input: { key: 1 } })).status === 200,
+        (await callMcp(daemon, ada, HIDDEN, { key: 1 })).message.result?.isError === undefined &&
+        (await daemon.call(ada, HIDDEN, { input: { key: 1 } })).status === 200,
     });
     const set = (text: string) => {
-      writeFileSync(join(house.stateDir, 'policies/test.cedar'), text);
-      house.gateway.policy.reload();
+      writeFileSync(join(daemon.stateDir, 'policies/test.cedar'), text);
+      daemon.gateway.policy.reload();
     };
     expect(await sees()).toEqual({ http: false, mcp: false, runs: false });
     set(POLICIES.replace('resource == Tool::"vault.open"', 'resource == Tool::"test.echo"'));
@@ -196,17 +198,17 @@ describe('what an agent is shown', () => {
 
   /** No call of a tool that is not listed may run. */
   async function agrees(policies: string): Promise<void> {
-    const house: DoorHouse = await openDoorHouse({
+    const daemon: TestDaemon = await openTestDaemon({
       policies,
       tools: [makeTool(HIDDEN, async () => 'open'), makeTool('test.echo', async (input) => input)],
     });
-    const ada = await house.token({ principal: 'agent:ada' });
-    const listed = (await house.ask('/v1/tools?limit=1000', { headers: bearer(ada) })).json.tools.map(
+    const ada = await daemon.token({ principal: 'agent:ada' });
+    const listed = (await daemon.ask('/v1/tools?limit=1000', { headers: bearer(ada) })).json.tools.map(
       ({ id }: { id: string }) => id,
     );
     for (const tool of [HIDDEN, 'test.echo'])
       for (const input of [{}, { key: 1 }]) {
-        const { status, json } = await house.call(ada, tool, { input });
+        const { status, json } = await daemon.call(ada, tool, { input });
         if (status === 200 || json.code === 'policy/approval-required') expect(listed).toContain(tool);
         if (!listed.includes(tool)) expect(json.code).toBe('registry/unknown-tool');
       }

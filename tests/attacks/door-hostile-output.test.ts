@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { bearer } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, PERMIT_ALL, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
-import { callRequest, openDoorHouse } from '../fixtures/door/house.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
+import { callRequest, openTestDaemon } from '../fixtures/door/daemon.ts';
 import { askMcp, callMcp, messagesOf, modern, openSession } from '../fixtures/door/mcp.ts';
 
 /* A tool says what would mean something to whoever frames, logs, shows or reads it. */
@@ -30,32 +30,32 @@ const ACTIVE = /[\0-\b\v-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\uf
 const BREAKS = /[\n\r\x1b\x9b]/;
 
 async function openHouse() {
-  const said = makeTool('test.say', async (input) => ({ said: (input as { text: Json }).text }));
+  const observed = makeTool('test.say', async (input) => ({ said: (input as { text: Json }).text }));
   const fails = makeTool('test.fail', async (input) => {
     throw new Error(String((input as { text: Json }).text));
   });
-  const house = await openDoorHouse({
+  const daemon = await openTestDaemon({
     policies: PERMIT_ALL,
-    tools: [said, fails],
+    tools: [observed, fails],
     toml: '[log]\nlevel = "debug"\n',
   });
-  return { house, ada: await house.token({ principal: 'agent:ada' }) };
+  return { daemon, ada: await daemon.token({ principal: 'agent:ada' }) };
 }
 
 describe('what a tool says', () => {
   test.each(TEXTS.map((text) => [JSON.stringify(text).slice(0, 40), text]))(
     'makes no message or event of its own: %s',
     async (_, text) => {
-      const { house, ada } = await openHouse();
+      const { daemon, ada } = await openHouse();
       const params = { name: 'test.say', arguments: { text } };
-      const { request } = await openSession(house, ada);
+      const { request } = await openSession(daemon, ada);
       const streamed = { _meta: { progressToken: 'p' } };
       for (const how of [
         modern(ada, 'tools/call', params),
         modern(ada, 'tools/call', { ...params, ...streamed }),
         request('tools/call', { ...params, ...streamed }),
       ]) {
-        const answer = await house.ask('/mcp', how);
+        const answer = await daemon.ask('/mcp', how);
         const messages = messagesOf(answer).filter((message) => 'id' in message);
         expect(messages).toHaveLength(1);
         expect(messages[0].result.content).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('what a tool says', () => {
         const lines = answer.text.split(/\r\n|\r|\n/).filter((line) => line !== '' && !line.startsWith('{'));
         expect(lines.filter((line) => !/^(data: \{|event: message$|id: |: )/.test(line))).toEqual([]);
       }
-      const events = await house.ask(
+      const events = await daemon.ask(
         '/v1/calls',
         callRequest(ada, 'test.say', { input: { text }, headers: { accept: 'text/event-stream' } }),
       );
@@ -78,18 +78,18 @@ describe('what a tool says', () => {
           .split(/\r\n|\r|\n/)
           .filter((line) => !/^(event: (started|ended)|data: \{[\s\S]*\}|)$/.test(line)),
       ).toEqual([]);
-      const failed = await house.call(ada, 'test.fail', { input: { text } });
+      const failed = await daemon.call(ada, 'test.fail', { input: { text } });
       expect(failed.status).toBe(502);
       expect(failed.headers['content-type']).toContain('application/problem+json');
       // One line of JSON, whatever was thrown; and a log is one line for each event.
       expect(failed.text.split(/\r\n|\r|\n/)).toHaveLength(1);
-      for (const line of house.logged) expect(line).not.toMatch(BREAKS);
+      for (const line of daemon.logged) expect(line).not.toMatch(BREAKS);
     },
   );
 
   test('in names and ids that a caller chooses goes into no header, log line or record as it is', async () => {
-    const { house, ada } = await openHouse();
-    const before = house.logged.length;
+    const { daemon, ada } = await openHouse();
+    const before = daemon.logged.length;
     for (const text of TEXTS) {
       const named = encodeURIComponent(text);
       for (const path of [
@@ -99,14 +99,14 @@ describe('what a tool says', () => {
         `/v1/runs/${named}`,
         `/v1/approvals/${named}`,
       ]) {
-        const answer = await house.ask(path, { headers: bearer(ada) });
+        const answer = await daemon.ask(path, { headers: bearer(ada) });
         expect([400, 404]).toContain(answer.status);
         expect(Object.values(answer.headers).join('\n')).not.toContain('evil');
         expect(JSON.parse(answer.text).detail).not.toMatch(BREAKS);
       }
-      const call = await house.call(ada, text);
+      const call = await daemon.call(ada, text);
       expect(call.status).toBeGreaterThanOrEqual(400);
-      const mcp = await callMcp(house, ada, 'x', {}, { headers: { 'mcp-name': 'x' } });
+      const mcp = await callMcp(daemon, ada, 'x', {}, { headers: { 'mcp-name': 'x' } });
       expect(mcp.message.error.message).not.toMatch(ACTIVE);
       const body = modern(
         ada,
@@ -114,24 +114,24 @@ describe('what a tool says', () => {
         { name: text, arguments: {} },
         { headers: { 'mcp-name': `=?base64?${Buffer.from(text).toString('base64')}?=` } },
       );
-      const odd = await askMcp(house, body);
+      const odd = await askMcp(daemon, body);
       expect(odd.message.error.message).not.toMatch(ACTIVE);
     }
-    for (const line of [...house.logged.slice(before), ...recordsOf(house.gateway).map(({ line }) => line)])
+    for (const line of [...daemon.logged.slice(before), ...recordsOf(daemon.gateway).map(({ line }) => line)])
       expect(line).not.toMatch(BREAKS);
   });
 });
 
 describe('what a command prints', () => {
   test('is bounded, framed and told to the byte in a stream, and inert in MCP text', async () => {
-    const place = makePlace('');
+    const place = makeDirectories('');
     onTestFinished(() => rmSync(dirname(place.stateDir), { recursive: true, force: true }));
-    const house = await openDoorHouse({ place });
-    const ada = await house.token({ principal: 'agent:ada' });
+    const daemon = await openTestDaemon({ place });
+    const ada = await daemon.token({ principal: 'agent:ada' });
     const script =
       "printf 'a\\n\\nevent: ended\\ndata: {}\\n\\n\\033[31m\\342\\200\\256\\377'; printf 'b\\r\\n' >&2; head -c 3000000 /dev/zero | tr '\\0' x";
     const input = { command: 'sh', args: ['-c', script] };
-    const events = await house.ask(
+    const events = await daemon.ask(
       '/v1/calls',
       callRequest(ada, 'palisade.process.run', { input, headers: { accept: 'text/event-stream' } }),
     );
@@ -141,7 +141,7 @@ describe('what a command prints', () => {
     expect(events.text.length).toBeLessThan(8_000_000);
     expect(events.text).toContain('tier/output-exceeded');
     const small = { command: 'sh', args: ['-c', "printf '\\033[31m\\342\\200\\256red'"] };
-    const { message } = await callMcp(house, ada, 'palisade.process.run', small);
+    const { message } = await callMcp(daemon, ada, 'palisade.process.run', small);
     expect(message.result.structuredContent.stdout).toBe('\u001b[31m\u202ered');
     for (const { text } of message.result.content) expect(text).not.toMatch(ACTIVE);
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bearer, JSON_BODY, sendBytes } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, PERMIT_ALL, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { callRequest, openDoorHouse } from '../fixtures/door/house.ts';
+import { callRequest, openTestDaemon } from '../fixtures/door/daemon.ts';
 import { modern, openSession } from '../fixtures/door/mcp.ts';
 
 /* Bytes that two readers could read in two ways, and messages that are none. */
@@ -13,15 +13,15 @@ async function openHouse(toml = '') {
     ran.push(input);
     return {};
   });
-  const house = await openDoorHouse({ policies: PERMIT_ALL, tools: [tool], toml });
-  return { house, ran, ada: await house.token({ principal: 'agent:ada', scopes: ['call', 'read'] }) };
+  const daemon = await openTestDaemon({ policies: PERMIT_ALL, tools: [tool], toml });
+  return { daemon, ran, ada: await daemon.token({ principal: 'agent:ada', scopes: ['call', 'read'] }) };
 }
 
 const CRLF = '\r\n';
 
 describe('a request that hides another one', () => {
   test('by its framing has neither of them run', async () => {
-    const { house, ran, ada } = await openHouse();
+    const { daemon, ran, ada } = await openHouse();
     const auth = `host: 127.0.0.1${CRLF}authorization: Bearer ${ada}${CRLF}content-type: application/json`;
     const body = JSON.stringify({ tool: 'test.any', input: { hidden: true } });
     const hidden = `POST /v1/calls HTTP/1.1${CRLF}${auth}${CRLF}content-length: ${body.length}${CRLF}${CRLF}${body}`;
@@ -43,19 +43,19 @@ describe('a request that hides another one', () => {
       `transfer-encoding: chunked\x00`,
       `x: y\ntransfer-encoding: chunked${CRLF}content-length: 5`,
     ];
-    const before = recordsOf(house.gateway).length;
+    const before = recordsOf(daemon.gateway).length;
     for (const framing of framings) {
       const smuggled = `POST /v1/whoami HTTP/1.1${CRLF}${auth}${CRLF}${framing}${CRLF}${CRLF}0${CRLF}${CRLF}${hidden}`;
-      const text = await sendBytes(house.port, smuggled, 'half-close');
+      const text = await sendBytes(daemon.port, smuggled, 'half-close');
       expect([framing, text.match(/HTTP\/1\.1 (\d+)/g) ?? []]).toEqual([
         framing,
         expect.not.arrayContaining(['HTTP/1.1 200']),
       ]);
     }
     expect(ran).toEqual([]);
-    expect(recordsOf(house.gateway)).toHaveLength(before);
+    expect(recordsOf(daemon.gateway)).toHaveLength(before);
     const plain = await sendBytes(
-      house.port,
+      daemon.port,
       `${hidden}${hidden.replace('content-type', 'connection: close\r\ncontent-type')}`,
     );
     expect(plain.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
@@ -63,7 +63,7 @@ describe('a request that hides another one', () => {
   });
 
   test('by chunks, trailers or an upgrade has no more than what it says run', async () => {
-    const { house, ran, ada } = await openHouse();
+    const { daemon, ran, ada } = await openHouse();
     const head = `host: 127.0.0.1${CRLF}authorization: Bearer ${ada}`;
     const json = 'content-type: application/json';
     const chunks = [
@@ -76,7 +76,7 @@ describe('a request that hides another one', () => {
     ];
     for (const chunk of chunks) {
       const request = `POST /v1/calls HTTP/1.1${CRLF}${head}${CRLF}${json}${CRLF}transfer-encoding: chunked${CRLF}${CRLF}${chunk}`;
-      expect(await sendBytes(house.port, request, 'half-close')).not.toContain('HTTP/1.1 200');
+      expect(await sendBytes(daemon.port, request, 'half-close')).not.toContain('HTTP/1.1 200');
     }
     const upgrades = [
       `GET /v1/whoami HTTP/1.1${CRLF}${head}${CRLF}connection: upgrade${CRLF}upgrade: h2c${CRLF}http2-settings: AAMAAABkAAQAAP__${CRLF}${CRLF}`,
@@ -86,7 +86,7 @@ describe('a request that hides another one', () => {
       `TRACE /v1/whoami HTTP/1.1${CRLF}${head}${CRLF}connection: close${CRLF}${CRLF}`,
     ];
     for (const upgrade of upgrades) {
-      const answer = await sendBytes(house.port, upgrade, 'half-close');
+      const answer = await sendBytes(daemon.port, upgrade, 'half-close');
       expect(answer).not.toContain('HTTP/1.1 101');
       expect(answer).not.toContain(ada);
     }
@@ -96,7 +96,7 @@ describe('a request that hides another one', () => {
 
 describe('an address that is spelt otherwise', () => {
   test('is none, for every way in that there is', async () => {
-    const { house, ran, ada } = await openHouse();
+    const { daemon, ran, ada } = await openHouse();
     const spellings = [
       ...[
         '/v1//calls',
@@ -129,7 +129,7 @@ describe('an address that is spelt otherwise', () => {
       ],
     ];
     for (const path of spellings) {
-      const { status } = await house.ask(path, callRequest(ada, 'test.any'));
+      const { status } = await daemon.ask(path, callRequest(ada, 'test.any'));
       expect([path, [404, 405, 400].includes(status)]).toEqual([path, true]);
     }
     expect(ran).toEqual([]);
@@ -139,21 +139,21 @@ describe('an address that is spelt otherwise', () => {
       '/v1/secrets/..%2f..%2fx',
       '/v1/tools/%2e%2e',
     ])
-      expect([400, 403, 404, 405]).toContain((await house.ask(path, { headers: bearer(ada) })).status);
-    expect((await house.ask('/v1/calls', callRequest(ada, 'test.any'))).status).toBe(200);
+      expect([400, 403, 404, 405]).toContain((await daemon.ask(path, { headers: bearer(ada) })).status);
+    expect((await daemon.ask('/v1/calls', callRequest(ada, 'test.any'))).status).toBe(200);
   });
 });
 
 describe('metrics', () => {
   test('have no more rows for what callers make up', async () => {
-    const { house, ada } = await openHouse();
-    const rows = async () => (await house.ask('/metrics', { headers: bearer(ada) })).text.split('\n').length;
+    const { daemon, ada } = await openHouse();
+    const rows = async () => (await daemon.ask('/metrics', { headers: bearer(ada) })).text.split('\n').length;
     const odd = async (i: number) => {
-      await house.call(ada, `made.up-${i}`, { headers: { 'idempotency-key': `key-${i}` } });
-      await house.ask(`/v1/tools/made-up-${i}`, { headers: bearer(ada) });
-      await house.ask(`/nowhere/${i}?q=${i}`, { method: i % 2 === 0 ? 'GET' : 'PUT' });
-      await house.ask('/mcp', modern(ada, `made/up-${i}`));
-      await house.ask('/v1/whoami', { headers: bearer(`pls_${i}`) });
+      await daemon.call(ada, `made.up-${i}`, { headers: { 'idempotency-key': `key-${i}` } });
+      await daemon.ask(`/v1/tools/made-up-${i}`, { headers: bearer(ada) });
+      await daemon.ask(`/nowhere/${i}?q=${i}`, { method: i % 2 === 0 ? 'GET' : 'PUT' });
+      await daemon.ask('/mcp', modern(ada, `made/up-${i}`));
+      await daemon.ask('/v1/whoami', { headers: bearer(`pls_${i}`) });
     };
     await odd(0);
     // The look itself is counted, too.
@@ -161,7 +161,7 @@ describe('metrics', () => {
     const before = await rows();
     for (let i = 1; i < 40; i++) await odd(i);
     expect(await rows()).toBe(before);
-    expect((await house.ask('/metrics', { headers: bearer(ada) })).text).not.toMatch(
+    expect((await daemon.ask('/metrics', { headers: bearer(ada) })).text).not.toMatch(
       /made.up|nowhere|agent:ada|key-[0-9]/,
     );
   });
@@ -169,9 +169,9 @@ describe('metrics', () => {
 
 describe('messages that are none', () => {
   test('of JSON-RPC are answered with an error, run nothing and break nothing', async () => {
-    const { house, ran, ada } = await openHouse('[http]\nrate_per_minute = 60000000\n');
+    const { daemon, ran, ada } = await openHouse('[http]\nrate_per_minute = 60000000\n');
     const { headers = {} } = modern(ada, 'tools/call', { name: 'test.any', arguments: {} });
-    const { request } = await openSession(house, ada);
+    const { request } = await openSession(daemon, ada);
     const session = request('tools/list').headers ?? {};
     const names = fc.constantFrom(
       'jsonrpc',
@@ -224,7 +224,7 @@ describe('messages that are none', () => {
     await fc.assert(
       fc.asyncProperty(messages, fc.boolean(), async (message, isModern) => {
         const body = JSON.stringify(message) ?? 'null';
-        const answer = await house.ask('/mcp', {
+        const answer = await daemon.ask('/mcp', {
           method: 'POST',
           headers: { ...(isModern ? headers : session) },
           body,
@@ -249,16 +249,16 @@ describe('messages that are none', () => {
       for (const each of [headers, session])
         expect([
           raw,
-          (await house.ask('/mcp', { method: 'POST', headers: { ...each }, body: raw })).status,
+          (await daemon.ask('/mcp', { method: 'POST', headers: { ...each }, body: raw })).status,
         ]).toEqual([raw, expect.toSatisfy((it) => it >= 400 && it < 500)]);
-    expect(house.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    expect(daemon.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
     expect(
-      (await house.ask('/mcp', modern(ada, 'tools/call', { name: 'test.any', arguments: {} }))).text,
+      (await daemon.ask('/mcp', modern(ada, 'tools/call', { name: 'test.any', arguments: {} }))).text,
     ).toContain('"resultType":"complete"');
   });
 
   test('of JSON have one reading: a member twice, a number that changes, a lone surrogate or a mark are refused', async () => {
-    const { house, ran, ada } = await openHouse();
+    const { daemon, ran, ada } = await openHouse();
     const headers = { ...bearer(ada), ...JSON_BODY };
     const call = '"tool":"test.any","input":';
     for (const body of [
@@ -275,15 +275,15 @@ describe('messages that are none', () => {
       `{${call}{}}\0`,
       `{${call}{"__proto__":{"x":1}},"__proto__":{}}`,
     ])
-      expect([body, (await house.ask('/v1/calls', { method: 'POST', headers, body })).status]).toEqual([
+      expect([body, (await daemon.ask('/v1/calls', { method: 'POST', headers, body })).status]).toEqual([
         body,
         400,
       ]);
     const latin = Buffer.from(`{${call}{"s":"\xe9"}}`, 'latin1');
-    expect((await house.ask('/v1/calls', { method: 'POST', headers, body: latin })).status).toBe(400);
+    expect((await daemon.ask('/v1/calls', { method: 'POST', headers, body: latin })).status).toBe(400);
     expect(ran).toEqual([]);
-    expect((await house.ask('/v1/calls', { method: 'POST', headers, body: `{${call}{"a":1}}` })).status).toBe(
-      200,
-    );
+    expect(
+      (await daemon.ask('/v1/calls', { method: 'POST', headers, body: `{${call}{"a":1}}` })).status,
+    ).toBe(200);
   });
 });

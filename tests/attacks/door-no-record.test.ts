@@ -10,8 +10,8 @@ import { ask } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, PERMIT_ALL, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { holdLock } from '../../packages/gateway/test/store/sample.ts';
 import { PALISADE, palisade } from '../fixtures/cli.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
-import { callRequest, openDoorHouse } from '../fixtures/door/house.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
+import { callRequest, openTestDaemon } from '../fixtures/door/daemon.ts';
 import { callMcp } from '../fixtures/door/mcp.ts';
 
 /* Nothing can be recorded, and a caller would have its call run all the same. */
@@ -26,37 +26,37 @@ async function openHouse() {
     return {};
   });
   const toml = '[store]\nbusy_timeout_ms = 50\n';
-  const house = await openDoorHouse({ policies: PERMIT_ALL, tools: [tool], toml });
-  return { house, runs: () => runs, ada: await house.token({ principal: 'agent:ada' }) };
+  const daemon = await openTestDaemon({ policies: PERMIT_ALL, tools: [tool], toml });
+  return { daemon, runs: () => runs, ada: await daemon.token({ principal: 'agent:ada' }) };
 }
 
 /** By every way in, alone and many at once. */
-async function tryAll({ house, ada }: Awaited<ReturnType<typeof openHouse>>, key: string) {
+async function tryAll({ daemon, ada }: Awaited<ReturnType<typeof openHouse>>, key: string) {
   const events = { accept: 'text/event-stream' };
   const answers = await Promise.all([
-    house.call(ada, 'test.count'),
-    house.call(ada, 'test.count', { headers: { 'idempotency-key': key } }),
-    house.call(ada, 'test.count', { headers: events }),
-    house.call(ada, 'test.count', { headers: { ...events, 'idempotency-key': `${key}-e` } }),
+    daemon.call(ada, 'test.count'),
+    daemon.call(ada, 'test.count', { headers: { 'idempotency-key': key } }),
+    daemon.call(ada, 'test.count', { headers: events }),
+    daemon.call(ada, 'test.count', { headers: { ...events, 'idempotency-key': `${key}-e` } }),
   ]);
-  const mcp = await Promise.all([callMcp(house, ada, 'test.count'), callMcp(house, ada, 'test.count')]);
+  const mcp = await Promise.all([callMcp(daemon, ada, 'test.count'), callMcp(daemon, ada, 'test.count')]);
   return [...answers.map(({ text }) => text), ...mcp.map(({ text }) => text)];
 }
 
 describe('a store that takes no record', () => {
   test('because another process holds it lets nothing run, and says so', async () => {
     const here = await openHouse();
-    const { house, runs } = here;
-    const before = recordsOf(house.gateway).length;
-    const lock = holdLock(house.stateDir);
+    const { daemon, runs } = here;
+    const before = recordsOf(daemon.gateway).length;
+    const lock = holdLock(daemon.stateDir);
     for (const text of await tryAll(here, 'a')) expect(text).toContain('store/locked');
     expect(runs()).toBe(0);
     lock.exec('ROLLBACK');
-    expect(recordsOf(house.gateway)).toHaveLength(before);
+    expect(recordsOf(daemon.gateway)).toHaveLength(before);
     // The very same requests run once the store takes records, keys and all.
     for (const text of await tryAll(here, 'a')) expect(text).not.toContain('store/locked');
     expect(runs()).toBe(6);
-    const kinds = recordsOf(house.gateway)
+    const kinds = recordsOf(daemon.gateway)
       .slice(before)
       .map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'intent')).toHaveLength(6);
@@ -64,7 +64,7 @@ describe('a store that takes no record', () => {
   });
 
   test('because the disk is full lets no command run, from the first that does not fit', async () => {
-    const { stateDir, workspace } = makePlace('');
+    const { stateDir, workspace } = makeDirectories('');
     onTestFinished(() => rmSync(dirname(stateDir), { recursive: true, force: true }));
     const words = ['token', 'create', '--principal', 'agent:ada', '--json', '--state', stateDir];
     const { token } = JSON.parse((await palisade(words)).out) as { token: string };

@@ -7,7 +7,7 @@ import {
   PERMIT_ALL,
   recordsOf,
 } from '../../packages/gateway/test/fixture/gateway.ts';
-import { openDoorHouse } from '../fixtures/door/house.ts';
+import { openTestDaemon } from '../fixtures/door/daemon.ts';
 import { volume } from '../volume/volume.ts';
 
 /* The same call with the same key comes from everywhere at once: to the daemon, and to another process on its store. */
@@ -23,55 +23,55 @@ async function openBoth() {
     return { n };
   };
   const tools = [makeTool('test.count', run)];
-  const house = await openDoorHouse({ policies: PERMIT_ALL, tools });
-  const other = await openTestGateway({ stateDir: house.stateDir, tools, clock: house.clock });
+  const daemon = await openTestDaemon({ policies: PERMIT_ALL, tools });
+  const other = await openTestGateway({ stateDir: daemon.stateDir, tools, clock: daemon.clock });
   return {
-    house,
+    daemon,
     other,
     runs,
-    ada: await house.token({ principal: 'agent:ada' }),
-    bob: await house.token({ principal: 'agent:bob' }),
+    ada: await daemon.token({ principal: 'agent:ada' }),
+    bob: await daemon.token({ principal: 'agent:bob' }),
   };
 }
 
 describe('a key', () => {
   test('runs one call, whichever process it comes to, and both tell the same ending afterwards', async () => {
-    const { house, other, runs, ada } = await openBoth();
+    const { daemon, other, runs, ada } = await openBoth();
     for (let round = 0; round < ROUNDS; round++) {
       const [input, idempotencyKey] = [{ n: `r${round}` }, `key-${round}`];
       const headers = { 'idempotency-key': idempotencyKey };
       await Promise.all([
-        ...Array.from({ length: 4 }, () => house.call(ada, 'test.count', { input, headers })),
+        ...Array.from({ length: 4 }, () => daemon.call(ada, 'test.count', { input, headers })),
         ...Array.from({ length: 4 }, () => callTool(other, 'test.count', { input, idempotencyKey })),
       ]);
       const [here, there] = [
-        await house.call(ada, 'test.count', { input, headers }),
+        await daemon.call(ada, 'test.count', { input, headers }),
         await callTool(other, 'test.count', { input, idempotencyKey }),
       ];
       expect(here.json).toMatchObject({ status: 'ok', replayed: true, callId: there.callId, output: input });
       expect(there).toMatchObject({ replayed: true, outcome: { output: input } });
     }
     expect([...runs.values()]).toEqual(Array.from({ length: ROUNDS }, () => 1));
-    expect(recordsOf(house.gateway).filter(({ kind }) => kind === 'intent')).toHaveLength(ROUNDS);
+    expect(recordsOf(daemon.gateway).filter(({ kind }) => kind === 'intent')).toHaveLength(ROUNDS);
   });
 
   test('is its principal’s own, and is for one call only', async () => {
-    const { house, runs, ada, bob } = await openBoth();
+    const { daemon, runs, ada, bob } = await openBoth();
     const headers = { 'idempotency-key': 'shared' };
-    expect((await house.call(ada, 'test.count', { input: { n: 'a' }, headers })).status).toBe(200);
-    const conflict = await house.call(ada, 'test.count', { input: { n: 'b' }, headers });
+    expect((await daemon.call(ada, 'test.count', { input: { n: 'a' }, headers })).status).toBe(200);
+    const conflict = await daemon.call(ada, 'test.count', { input: { n: 'b' }, headers });
     expect(conflict.json.code).toBe('door/idempotency-conflict');
     expect(conflict.text).not.toContain('"a"');
-    const others = await house.call(bob, 'test.count', { input: { n: 'c' }, headers });
+    const others = await daemon.call(bob, 'test.count', { input: { n: 'c' }, headers });
     expect(others.json).toMatchObject({ status: 'ok', output: { n: 'c' } });
-    const elsewhere = await house.token({ principal: 'agent:ada', tenant: 'acme' });
-    expect((await house.call(elsewhere, 'test.count', { input: { n: 'd' }, headers })).json.output).toEqual({
+    const elsewhere = await daemon.token({ principal: 'agent:ada', tenant: 'acme' });
+    expect((await daemon.call(elsewhere, 'test.count', { input: { n: 'd' }, headers })).json.output).toEqual({
       n: 'd',
     });
     expect([...runs.keys()]).toEqual(['a', 'c', 'd']);
     for (const odd of ['', ' ', 'a b', 'x'.repeat(256), 'é', 'a\tb'])
       expect(
-        (await house.call(ada, 'test.count', { input: { n: 'z' }, headers: { 'idempotency-key': odd } }))
+        (await daemon.call(ada, 'test.count', { input: { n: 'z' }, headers: { 'idempotency-key': odd } }))
           .status,
       ).toBe(400);
     expect(runs.has('z')).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { bearer, JSON_BODY } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { type DoorHouse, openDoorHouse } from '../fixtures/door/house.ts';
+import { openTestDaemon, type TestDaemon } from '../fixtures/door/daemon.ts';
 import { askMcp, callMcp, modern, openSession } from '../fixtures/door/mcp.ts';
 
 /* Somebody with a good token of their own says everywhere else that they are Grace, or of another tenant. */
@@ -24,76 +24,76 @@ const HEADERS: readonly Record<string, string>[] = [
 ];
 
 async function openHouse() {
-  const house = await openDoorHouse({
+  const daemon = await openTestDaemon({
     policies: POLICIES,
     tools: [makeTool('test.any', async () => 'done')],
   });
-  const ada = await house.token({ principal: 'agent:ada', scopes: ['call', 'read'] });
-  const grace = await house.token({ principal: 'user:grace', scopes: ['call', 'read'] });
-  return { house, ada, grace };
+  const ada = await daemon.token({ principal: 'agent:ada', scopes: ['call', 'read'] });
+  const grace = await daemon.token({ principal: 'user:grace', scopes: ['call', 'read'] });
+  return { daemon, ada, grace };
 }
 
-const whoever = ({ gateway }: DoorHouse) => {
+const whoever = ({ gateway }: TestDaemon) => {
   const { principal, tenant, kind } = recordsOf(gateway).at(-1) ?? {};
   return { principal, tenant, kind };
 };
 const ADA_REFUSED = { principal: 'agent:ada', tenant: 'default', kind: 'refused' };
 const GRACE_DONE = { principal: 'user:grace', tenant: 'default', kind: 'ended' };
 
-describe('a caller over HTTP who says that they are somebody else', () => {
+describe('a caller over HTTP that claims to be another principal', () => {
   test('in a header is who the token says, and nobody without one', async () => {
-    const { house, ada, grace } = await openHouse();
+    const { daemon, ada, grace } = await openHouse();
     for (const headers of HEADERS) {
-      expect((await house.call(ada, 'test.any', { headers })).status).toBe(404);
-      expect(whoever(house)).toEqual(ADA_REFUSED);
-      const me = await house.ask('/v1/whoami', { headers: { ...bearer(ada), ...headers } });
+      expect((await daemon.call(ada, 'test.any', { headers })).status).toBe(404);
+      expect(whoever(daemon)).toEqual(ADA_REFUSED);
+      const me = await daemon.ask('/v1/whoami', { headers: { ...bearer(ada), ...headers } });
       expect(me.json).toMatchObject({ principal: 'agent:ada', tenant: 'default', approver: null });
-      expect((await house.ask('/v1/whoami', { headers })).status).toBe(401);
-      expect((await house.ask('/v1/journal', { headers: { ...bearer(ada), ...headers } })).status).toBe(403);
+      expect((await daemon.ask('/v1/whoami', { headers })).status).toBe(401);
+      expect((await daemon.ask('/v1/journal', { headers: { ...bearer(ada), ...headers } })).status).toBe(403);
     }
-    expect((await house.call(grace, 'test.any')).status).toBe(200);
-    expect(whoever(house)).toEqual(GRACE_DONE);
+    expect((await daemon.call(grace, 'test.any')).status).toBe(200);
+    expect(whoever(daemon)).toEqual(GRACE_DONE);
   });
 
   test('by the header of the local socket is heard on the local socket alone', async () => {
-    const { house } = await openHouse();
+    const { daemon } = await openHouse();
     const headers = { 'palisade-as': 'user:grace' };
-    const { socketPath } = house;
-    expect((await house.ask('/v1/whoami', { headers, socketPath })).json).toMatchObject({
+    const { socketPath } = daemon;
+    expect((await daemon.ask('/v1/whoami', { headers, socketPath })).json).toMatchObject({
       principal: 'user:grace',
     });
-    expect((await house.ask('/v1/whoami', { headers })).status).toBe(401);
+    expect((await daemon.ask('/v1/whoami', { headers })).status).toBe(401);
     const local = '/local/calls?tool=test.any';
     const body = {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/octet-stream' },
       body: '{}',
     };
-    expect((await house.ask(local, body)).status).toBe(404);
-    expect((await house.ask(local, { ...body, socketPath })).text).toContain('"output":"done"');
+    expect((await daemon.ask(local, body)).status).toBe(404);
+    expect((await daemon.ask(local, { ...body, socketPath })).text).toContain('"output":"done"');
   });
 
   test('in the query or in the body is refused for saying so', async () => {
-    const { house, ada, grace } = await openHouse();
-    const before = recordsOf(house.gateway).length;
+    const { daemon, ada, grace } = await openHouse();
+    const before = recordsOf(daemon.gateway).length;
     for (const [name, value] of Object.entries(CLAIMS)) {
       const headers = { ...bearer(ada), ...JSON_BODY };
       const post = { method: 'POST', headers, body: JSON.stringify({ tool: 'test.any', [name]: value }) };
-      expect((await house.ask('/v1/calls', post)).status).toBe(400);
+      expect((await daemon.ask('/v1/calls', post)).status).toBe(400);
       const plain = { ...post, body: JSON.stringify({ tool: 'test.any' }) };
-      expect((await house.ask(`/v1/calls?${name}=${value}`, plain)).status).toBe(400);
-      expect((await house.ask(`/v1/journal?${name}=${value}`, { headers })).status).not.toBe(200);
+      expect((await daemon.ask(`/v1/calls?${name}=${value}`, plain)).status).toBe(400);
+      expect((await daemon.ask(`/v1/journal?${name}=${value}`, { headers })).status).not.toBe(200);
     }
-    expect(recordsOf(house.gateway)).toHaveLength(before);
-    expect((await house.call(grace, 'test.any', { input: CLAIMS })).status).toBe(200);
-    expect((await house.call(ada, 'test.any', { input: CLAIMS })).status).toBe(404);
-    expect(whoever(house)).toEqual(ADA_REFUSED);
+    expect(recordsOf(daemon.gateway)).toHaveLength(before);
+    expect((await daemon.call(grace, 'test.any', { input: CLAIMS })).status).toBe(200);
+    expect((await daemon.call(ada, 'test.any', { input: CLAIMS })).status).toBe(404);
+    expect(whoever(daemon)).toEqual(ADA_REFUSED);
   });
 
   test('with a token in the query, in a cookie or in the body is nobody', async () => {
-    const { house, grace } = await openHouse();
+    const { daemon, grace } = await openHouse();
     for (const path of [`?access_token=${grace}`, `?token=${grace}`, `?authorization=Bearer%20${grace}`])
-      expect((await house.ask(`/v1/whoami${path}`)).status).toBe(401);
+      expect((await daemon.ask(`/v1/whoami${path}`)).status).toBe(401);
     for (const headers of [
       { cookie: `token=${grace}; authorization=Bearer ${grace}` },
       { 'x-api-key': grace },
@@ -101,12 +101,12 @@ describe('a caller over HTTP who says that they are somebody else', () => {
       { authorization: `Basic ${Buffer.from(`grace:${grace}`).toString('base64')}` },
       { authorization: `Bearer ${grace}, Bearer ${grace}` },
     ])
-      expect((await house.ask('/v1/whoami', { headers })).status).toBe(401);
-    expect((await house.ask('/v1/whoami', { headers: bearer(grace) })).status).toBe(200);
+      expect((await daemon.ask('/v1/whoami', { headers })).status).toBe(401);
+    expect((await daemon.ask('/v1/whoami', { headers: bearer(grace) })).status).toBe(200);
   });
 });
 
-describe('a caller over MCP who says that they are somebody else', () => {
+describe('a caller over MCP that claims to be another principal', () => {
   const META: Record<string, Json> = {
     ...CLAIMS,
     caller: { principal: { kind: 'user', name: 'grace' }, tenant: 'acme', scopes: ['admin'] },
@@ -118,46 +118,48 @@ describe('a caller over MCP who says that they are somebody else', () => {
   };
 
   test('in _meta, arguments or a header of either era is who the token says', async () => {
-    const { house, ada, grace } = await openHouse();
-    const { request } = await openSession(house, ada);
+    const { daemon, ada, grace } = await openHouse();
+    const { request } = await openSession(daemon, ada);
     const params = { name: 'test.any', arguments: CLAIMS, _meta: META };
     for (const headers of HEADERS) {
-      expect((await askMcp(house, modern(ada, 'tools/call', params, { headers }))).message.error.code).toBe(
+      expect((await askMcp(daemon, modern(ada, 'tools/call', params, { headers }))).message.error.code).toBe(
         -32_602,
       );
-      expect(whoever(house)).toEqual(ADA_REFUSED);
-      expect((await askMcp(house, request('tools/call', params, { headers }))).message.error.code).toBe(
+      expect(whoever(daemon)).toEqual(ADA_REFUSED);
+      expect((await askMcp(daemon, request('tools/call', params, { headers }))).message.error.code).toBe(
         -32_602,
       );
-      expect(whoever(house)).toEqual(ADA_REFUSED);
+      expect(whoever(daemon)).toEqual(ADA_REFUSED);
     }
-    expect((await askMcp(house, modern(grace, 'tools/call', params))).message.result.isError).toBeUndefined();
-    expect(whoever(house)).toEqual(GRACE_DONE);
+    expect(
+      (await askMcp(daemon, modern(grace, 'tools/call', params))).message.result.isError,
+    ).toBeUndefined();
+    expect(whoever(daemon)).toEqual(GRACE_DONE);
   });
 
-  test('by the id of the session of somebody else has no session', async () => {
-    const { house, ada, grace } = await openHouse();
-    const { request } = await openSession(house, grace);
+  test('with the session id of another caller has no session', async () => {
+    const { daemon, ada, grace } = await openHouse();
+    const { request } = await openSession(daemon, grace);
     const call = request('tools/call', { name: 'test.any', arguments: {} });
     const stolen = { ...call, headers: { ...call.headers, ...bearer(ada) } };
-    expect((await askMcp(house, stolen)).status).toBe(404);
-    expect((await askMcp(house, { ...stolen, method: 'DELETE', body: '' })).status).toBe(404);
-    const other = await house.token({ principal: 'user:grace', scopes: ['call'], tenant: 'acme' });
-    expect((await askMcp(house, { ...call, headers: { ...call.headers, ...bearer(other) } })).status).toBe(
+    expect((await askMcp(daemon, stolen)).status).toBe(404);
+    expect((await askMcp(daemon, { ...stolen, method: 'DELETE', body: '' })).status).toBe(404);
+    const other = await daemon.token({ principal: 'user:grace', scopes: ['call'], tenant: 'acme' });
+    expect((await askMcp(daemon, { ...call, headers: { ...call.headers, ...bearer(other) } })).status).toBe(
       404,
     );
-    expect((await askMcp(house, call)).message.result.isError).toBeUndefined();
+    expect((await askMcp(daemon, call)).message.result.isError).toBeUndefined();
   });
 
   test('sees no call of the one whose name it took', async () => {
-    const { house, ada, grace } = await openHouse();
-    const made = await callMcp(house, grace, 'test.any');
+    const { daemon, ada, grace } = await openHouse();
+    const made = await callMcp(daemon, grace, 'test.any');
     const { callId } = made.message.result._meta['dev.palisade/receipt'];
     const read = (token: string, _meta: Json = {}) =>
-      askMcp(house, modern(token, 'resources/read', { uri: `palisade://calls/${callId}/output`, _meta }));
+      askMcp(daemon, modern(token, 'resources/read', { uri: `palisade://calls/${callId}/output`, _meta }));
     expect((await read(grace)).message.result.contents[0].text).toContain('done');
     expect((await read(ada, META)).message.error).toBeDefined();
-    const same = await house.token({ principal: 'user:grace', scopes: ['call'], tenant: 'acme' });
+    const same = await daemon.token({ principal: 'user:grace', scopes: ['call'], tenant: 'acme' });
     expect((await read(same, META)).message.error).toBeDefined();
   });
 });

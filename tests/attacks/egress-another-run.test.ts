@@ -110,14 +110,14 @@ test('a run that comes after another in a sandbox that stood ready has a token o
   const url = `http://127.0.0.1:${port}/`;
   const line = `[ -e proxy ] && ${STATUS} --noproxy '' -x "$(cat proxy)" ${url}; ${STATUS} --noproxy '' -x $HTTP_PROXY ${url}; echo $HTTP_PROXY > proxy`;
   const starts: unknown[] = [];
-  const said: unknown[] = [];
+  const observed: unknown[] = [];
   // A sandbox takes a moment to stand ready.
   while (!starts.includes('warm') && starts.length < 30) {
     const { output, execution } = await world.shell(line);
     starts.push(execution?.isolation.started);
-    said.push(output?.stdout);
+    observed.push(output?.stdout);
   }
   expect(starts.at(-1)).toBe('warm');
-  expect(said).toEqual(['200', ...Array(starts.length - 1).fill('407200')]);
+  expect(observed).toEqual(['200', ...Array(starts.length - 1).fill('407200')]);
   expect(asked).toHaveLength(starts.length);
 });

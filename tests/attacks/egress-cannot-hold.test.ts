@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { userGateway } from '../fixtures/commands/as-user.ts';
 import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway, outcomesIn } from '../fixtures/commands/held.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
 import { openSites } from '../fixtures/egress/sites.ts';
 import { asNobody } from '../fixtures/jail/index.ts';
 
@@ -20,23 +20,23 @@ describe('a strict run with hosts, where the machine cannot hold it', () => {
   test.each(['b', 'c'])('is refused in tier %s and not started in less', async (tier) => {
     const gateway = await program();
     const outcomes = Object.values(MACHINES).map((around) => {
-      const place = makePlace('[process]\negress_hosts = ["ok.test"]\n');
-      onTestFinished(() => rmSync(dirname(place.stateDir), { recursive: true, force: true }));
+      const directories = makeDirectories('[process]\negress_hosts = ["ok.test"]\n');
+      onTestFinished(() => rmSync(dirname(directories.stateDir), { recursive: true, force: true }));
       const ids = asNobody();
-      if (ids.uid !== undefined) handOver(place, ids.uid);
+      if (ids.uid !== undefined) handOver(directories, ids.uid);
       const input = JSON.stringify({ command: 'touch', args: ['ran'], tier });
       const words = [
         ...around,
         '--',
         nodeForAll(dirname(gateway)),
         gateway,
-        place.stateDir,
-        place.workspace,
+        directories.stateDir,
+        directories.workspace,
         input,
       ];
       const { stdout, stderr } = spawnSync('/usr/bin/bwrap', words, { cwd: '/', encoding: 'utf8', ...ids });
       const [outcome] = outcomesIn(stdout);
-      return { code: outcome?.code ?? stderr, hasRun: existsSync(join(place.workspace, 'ran')) };
+      return { code: outcome?.code ?? stderr, hasRun: existsSync(join(directories.workspace, 'ran')) };
     });
     expect(outcomes).toEqual([
       { code: 'ok', hasRun: true },

@@ -117,13 +117,13 @@ describe('a denying entry beats every allowing one', () => {
       entries: order([...entries, `${HOME}:${one.port}`, `${HOME}:${other.port}`]),
       names: Object.fromEntries(names),
     });
-    const asked = TABLE.flatMap(({ says, asks }, index) =>
+    const requested = TABLE.flatMap(({ says, asks }, index) =>
       Object.entries(asks).map(([ask, expected]) => {
         return { name: `${says}: ${ask}`, message: messageOf(fill(ask, index)), expected };
       }),
     );
-    const messages = Object.fromEntries(asked.map(({ name, message }) => [name, message]));
+    const messages = Object.fromEntries(requested.map(({ name, message }) => [name, message]));
     const { answers } = await askInside(world, messages);
-    expect(answers).toEqual(Object.fromEntries(asked.map(({ name, expected }) => [name, expected])));
+    expect(answers).toEqual(Object.fromEntries(requested.map(({ name, expected }) => [name, expected])));
   });
 });

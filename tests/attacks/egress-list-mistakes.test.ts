@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { palisade } from '../fixtures/cli.ts';
-import { makePlace, openCommandGateway } from '../fixtures/commands/index.ts';
+import { makeDirectories, openCommandGateway } from '../fixtures/commands/index.ts';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
 import { askInside, connectTo, getAt, getFrom } from '../fixtures/egress/inside.ts';
 
@@ -69,7 +69,7 @@ describe('a gateway whose allow-list has a mistake', () => {
     ['refuses', '"*"', 1],
     ['refuses', '', 1],
   ])('%s a command of palisade exec with egress_hosts = %s', async (_, value, failed) => {
-    const { stateDir, workspace } = makePlace('');
+    const { stateDir, workspace } = makeDirectories('');
     onTestFinished(() => rmSync(dirname(stateDir), { recursive: true, force: true }));
     const config = `[process]\nworkspaces = ["${workspace}"]\negress_hosts = ${value}\n`;
     writeFileSync(join(stateDir, 'palisade.toml'), config, { mode: 0o600 });

@@ -87,8 +87,8 @@ async function holdDuring(change: Change, cut: number) {
     [`${name} through a door`, { door: [`${name}.test`, port] }],
   ]);
   const later = hosts.map((name) => [`new to ${name}`, { send: connectTo(`${name}.test:${port}`) }]);
-  const told = { tunnels: Object.fromEntries(tunnels), cut, later: Object.fromEntries(later) };
-  const trying = tryInside(world, 'holds-tunnels.py', told, { limits: { wall_ms: 60_000 } });
+  const reported = { tunnels: Object.fromEntries(tunnels), cut, later: Object.fromEntries(later) };
+  const trying = tryInside(world, 'holds-tunnels.py', reported, { limits: { wall_ms: 60_000 } });
   await Promise.race([trying, expect.poll(() => spoken.size, PATIENT).toBe(4)]);
   change(world, port);
   return trying;

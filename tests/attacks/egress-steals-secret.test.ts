@@ -86,9 +86,9 @@ describe('a run that has the placeholder of a secret', () => {
       USES,
     );
     expect(Object.values(answers)).toEqual(['200', '200', '200', '200', '200', '400']);
-    const heard = [...server.asked, ...other.asked];
-    expect(heard).toHaveLength(5);
-    for (const each of heard) {
+    const received = [...server.asked, ...other.asked];
+    expect(received).toHaveLength(5);
+    for (const each of received) {
       expect(allOf(each)).not.toContain(value);
       expect(each.headers.authorization).toMatch(PLACEHOLDER);
     }

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ALL_SCOPES } from '../../packages/gateway/src/core/caller.ts';
-import { standingDaemon, stateOf } from '../fixtures/http-fuzz/daemon.ts';
+import { sharedDaemon, stateOf } from '../fixtures/http-fuzz/daemon.ts';
 import { allowed, type Draft, operationsOf, type Placed } from '../fixtures/http-fuzz/requests.ts';
 
-const daemon = standingDaemon();
+const daemon = sharedDaemon();
 
 /** One request that the document allows, for each operation. */
 function samples(): readonly { readonly placed: Placed; readonly draft: Draft }[] {
@@ -25,15 +25,15 @@ describe('an HTTP door that is asked without a good credential', () => {
     let refused = 0;
     for (const { placed, draft } of samples()) {
       const answer = await daemon().send(draft);
-      const said = `${draft.method} ${draft.path} → ${answer.text.slice(0, 200)}`;
-      if (isOpen(placed)) expect(answer.status, said).toBe(200);
+      const observed = `${draft.method} ${draft.path} → ${answer.text.slice(0, 200)}`;
+      if (isOpen(placed)) expect(answer.status, observed).toBe(200);
       else {
         refused += 1;
-        expect([answer.status, (answer.json as { code: string }).code], said).toEqual([
+        expect([answer.status, (answer.json as { code: string }).code], observed).toEqual([
           401,
           'door/unauthenticated',
         ]);
-        expect(answer.headers['www-authenticate'], said).toMatch(/^Bearer .*resource_metadata=/);
+        expect(answer.headers['www-authenticate'], observed).toMatch(/^Bearer .*resource_metadata=/);
       }
     }
     expect(refused).toBeGreaterThan(40);
@@ -76,8 +76,8 @@ describe('an HTTP door that is asked with a credential for something else', () =
       if (scope === undefined) continue;
       for (const other of ALL_SCOPES.filter((each) => each !== scope)) {
         const answer = await daemon().send({ ...draft, token: daemon().tokens.only[other] });
-        const said = `${other}: ${draft.method} ${draft.path} → ${answer.text.slice(0, 200)}`;
-        expect([answer.status, (answer.json as { code: string }).code], said).toEqual([
+        const observed = `${other}: ${draft.method} ${draft.path} → ${answer.text.slice(0, 200)}`;
+        expect([answer.status, (answer.json as { code: string }).code], observed).toEqual([
           403,
           'door/insufficient-scope',
         ]);

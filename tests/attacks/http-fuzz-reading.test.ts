@@ -1,10 +1,10 @@
 /** Somebody who only looks, at whatever and however, changes nothing by it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { standingDaemon, stateOf } from '../fixtures/http-fuzz/daemon.ts';
+import { sharedDaemon, stateOf } from '../fixtures/http-fuzz/daemon.ts';
 import { allowed, broken, operationsOf, type Placed } from '../fixtures/http-fuzz/requests.ts';
 
-const daemon = standingDaemon();
+const daemon = sharedDaemon();
 const RUNS = 8;
 
 /** What the identity room keeps, as an operator reads it. */
@@ -22,12 +22,12 @@ describe('looking over HTTP', () => {
   it('changes neither journal nor policies, skills, keys, secrets or tokens', async () => {
     const standing = daemon();
     const before = { ...stateOf(standing.gateway), tokens: await tokens() };
-    let asked = 0;
+    let requested = 0;
     for (const placed of operationsOf(standing.document).filter(isCheap)) {
       for (const make of [allowed, broken]) {
         await fc.assert(
           fc.asyncProperty(make(placed, standing), fc.constantFrom('GET', 'HEAD'), async (draft, method) => {
-            asked += 1;
+            requested += 1;
             await standing.send({ ...draft, method, token: standing.tokens.all });
           }),
           { numRuns: RUNS },
@@ -36,7 +36,7 @@ describe('looking over HTTP', () => {
       const after = { ...stateOf(standing.gateway), tokens: await tokens() };
       expect(after, placed.path).toEqual(before);
     }
-    expect(asked).toBeGreaterThan(100);
+    expect(requested).toBeGreaterThan(100);
   });
 
   it('would be seen to change something by a request that does', async () => {

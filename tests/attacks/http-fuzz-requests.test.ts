@@ -1,7 +1,7 @@
 /** An attacker with a good token sends what the document allows, and then everything that it does not. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FuzzDaemon, standingDaemon } from '../fixtures/http-fuzz/daemon.ts';
+import { type FuzzDaemon, sharedDaemon } from '../fixtures/http-fuzz/daemon.ts';
 import { makeKeeper } from '../fixtures/http-fuzz/promises.ts';
 import {
   allowed,
@@ -13,7 +13,7 @@ import {
 } from '../fixtures/http-fuzz/requests.ts';
 import type { Answer } from '../fixtures/http-fuzz/send.ts';
 
-const daemon = standingDaemon();
+const daemon = sharedDaemon();
 const RUNS = 16;
 /** It tries every tier, which takes half a second. */
 const FEW_RUNS: Readonly<Record<string, number>> = { getDoctor: 2 };

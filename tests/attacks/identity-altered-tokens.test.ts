@@ -85,7 +85,7 @@ describe('a token', () => {
     expect(await enter(token)).toBe('ok');
   });
 
-  test('is told to be revoked or ended only to whoever has its secret', async () => {
+  test('is reported as revoked or expired only to a caller that has its secret', async () => {
     const gateway = await openTestGateway();
     const { token, id } = await mint(gateway);
     await withdrawToken(gateway, GRACE, { id, tenant: null });

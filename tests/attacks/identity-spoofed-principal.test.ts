@@ -49,7 +49,7 @@ async function tokenOf(gateway: TestGateway, principal: typeof ADA): Promise<str
   return token;
 }
 
-describe('a caller who says that they are somebody else', () => {
+describe('a caller that claims to be another principal', () => {
   test('in the input of a call is judged and recorded as who the credential says', async () => {
     const { gateway, callerOf } = await openWorld();
     const ada = await callerOf({ authorization: `Bearer ${await tokenOf(gateway, ADA)}` });

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 
 const OWN_UID = process.getuid?.() ?? 0;
 const IS_ROOT = OWN_UID === 0;
@@ -11,7 +11,7 @@ const RUN_UID = IS_ROOT ? 61_000 : OWN_UID;
 const STRANGER = IS_ROOT ? 4_242 : OWN_UID;
 
 describe('a command of a gateway that may be root', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
   const sh = (script: string) => jail.run({ command: 'sh', args: ['-s'], stdin: script, tier: 'c' });
 
   test('is never root outside, and none of its helpers stays so', async () => {

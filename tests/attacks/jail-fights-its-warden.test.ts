@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { answersIn, tryInside } from '../fixtures/jail/index.ts';
 
 const PROGRAM = 'fights-its-warden.py';
 const MIB = 1024 * 1024;
 
 describe('a command that turns against the launcher that watches it', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
   const python = (script: string, limits: object = {}): Promise<CommandEnd> =>
     jail.run({ command: '/usr/bin/python3', args: ['-c', script], tier: 'c', limits });
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway, outcomesIn } from '../fixtures/commands/held.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
 import { type Answers, answersIn, asNobody } from '../fixtures/jail/index.ts';
 
 const SECRET = 'a secret of whoever started the gateway';
@@ -21,29 +21,29 @@ const users = [
 
 describe.each(users)('a command of a gateway that $who started with open descriptors', ({ ids }) => {
   const program = heldGateway();
-  const place = makePlace('');
+  const directories = makeDirectories('');
   const base = mkdtempSync('/var/tmp/palisade-descriptors-');
   const secret = join(base, 'secret');
   let inside: Answers = {};
   let outside: Answers = {};
   const start = (words: readonly string[]) => {
     const env = { PATH: process.env.PATH ?? '', PALISADE_CANARY: SECRET };
-    const options = { cwd: place.workspace, encoding: 'utf8', env, ...ids } as const;
+    const options = { cwd: directories.workspace, encoding: 'utf8', env, ...ids } as const;
     return spawnSync('/bin/bash', ['-c', START, 'bash', secret, ...words], options);
   };
   beforeAll(async () => {
     writeFileSync(secret, SECRET, { mode: 0o644 });
     spawnSync('chmod', ['755', base]);
     for (const name of ['attempt.py', PROGRAM])
-      copyFileSync(join(FIXTURES, name), join(place.workspace, name));
-    if (ids.uid !== undefined) handOver(place, ids.uid);
+      copyFileSync(join(FIXTURES, name), join(directories.workspace, name));
+    if (ids.uid !== undefined) handOver(directories, ids.uid);
     const input = { command: '/usr/bin/python3', args: ['-B', PROGRAM], tier: 'c' };
     const gateway = await program();
     const words = [
       nodeForAll(dirname(gateway)),
       gateway,
-      place.stateDir,
-      place.workspace,
+      directories.stateDir,
+      directories.workspace,
       JSON.stringify(input),
     ];
     const held = start(words);
@@ -54,7 +54,7 @@ describe.each(users)('a command of a gateway that $who started with open descrip
   });
   afterAll(() => {
     rmSync(base, { recursive: true, force: true });
-    rmSync(dirname(place.stateDir), { recursive: true, force: true });
+    rmSync(dirname(directories.stateDir), { recursive: true, force: true });
   });
 
   test('inherits none of them', () => {

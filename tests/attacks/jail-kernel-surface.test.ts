@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { type Answers, answersIn, asNobody, compileInto } from '../fixtures/jail/index.ts';
 
 const DENIED = /^(EPERM|ENOSYS|SIGSYS)$/;
@@ -34,7 +34,7 @@ const OPEN_WITHOUT_FILTER = [
 ];
 
 describe('a command that tries every dangerous system call', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
   // Not in the workspace, which nobody else can enter; and gone with the test, as it gets set-id files.
   const place = mkdtempSync('/var/tmp/palisade-kernel-');
   let inside: Answers = {};

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { type Answers, tryInside } from '../fixtures/jail/index.ts';
 
 const RUNS_LATER = [
@@ -52,7 +52,7 @@ const NAMES = [
 ];
 
 describe('a command that leaves traps in its workspace', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
   let end: CommandEnd;
   let answers: Answers = {};
   beforeAll(async () => {
@@ -105,7 +105,7 @@ describe('a command that leaves traps in its workspace', () => {
     expect(statSync(file).mode & 0o7000).toBe(0o4000);
   });
 
-  test('has its files owned by whoever owns the workspace', () => {
+  test('has its files owned by the owner of the workspace', () => {
     const { uid, gid } = lstatSync(jail.workspace);
     expect(lstatSync(join(jail.workspace, '.envrc'))).toMatchObject({ uid, gid });
   });

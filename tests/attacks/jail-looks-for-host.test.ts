@@ -4,14 +4,14 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { type Answers, tryInside, tryOutside } from '../fixtures/jail/index.ts';
 
 const PROGRAM = 'looks-around.py';
 const CLOSED = /^(ENOENT|EACCES|EPERM|EROFS|ENXIO|ENODEV)$/;
 
 describe('a command that looks for the host in /proc, /sys and /dev', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
   const key = randomInt(1, 2 ** 31 - 1);
   const shm = join('/dev/shm', `palisade-canary-${key}`);
   const firstProcess = [

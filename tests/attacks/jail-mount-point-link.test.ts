@@ -11,13 +11,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openCommandGateway, standingGateway } from '../fixtures/commands/index.ts';
+import { openCommandGateway, sharedGateway } from '../fixtures/commands/index.ts';
 
 /** The first version that follows no link of the workspace when it makes a mount point. */
 const SAFE_SINCE = [0, 12];
 
 describe('a link in the workspace where a jail would mount something', () => {
-  const jail = standingGateway('[process]\nprotected = ["hooks/inner"]\n');
+  const jail = sharedGateway('[process]\nprotected = ["hooks/inner"]\n');
   const base = mkdtempSync('/var/tmp/palisade-mount-');
   const target = join(base, 'target');
   mkdirSync(target);

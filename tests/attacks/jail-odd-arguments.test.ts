@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 
 const ARGUMENTS = [
   ...[
@@ -63,7 +63,7 @@ describe('odd words', () => {
   const base = mkdtempSync('/var/tmp/palisade-odd-');
   chmodSync(base, 0o755);
   afterAll(() => rmSync(base, { recursive: true, force: true }));
-  const jail = standingGateway(`[process]\nworkspaces = ["${base}"]\n`);
+  const jail = sharedGateway(`[process]\nworkspaces = ["${base}"]\n`);
   const workspace = join(base, 'plain');
   mkdirSync(workspace);
 

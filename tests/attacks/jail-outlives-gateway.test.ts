@@ -10,7 +10,7 @@ import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { openGateway } from '../../packages/gateway/src/open.ts';
 import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway } from '../fixtures/commands/held.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
 import { asNobody } from '../fixtures/jail/index.ts';
 
 /** Leaves its session, loses its parents, ignores signals and writes to the workspace for as long as it lives. */
@@ -37,15 +37,15 @@ const users = [
 
 describe.each(users)('a jail with daemons whose gateway, run by $who, is killed', ({ ids }) => {
   const made = heldGateway();
-  const place = makePlace('');
+  const directories = makeDirectories('');
   const marker = `palisade-marker-${randomInt(2 ** 40)}`;
-  const beats = join(place.workspace, 'beats');
+  const beats = join(directories.workspace, 'beats');
   let during: { readonly processes: readonly number[]; readonly groups: readonly string[] };
   beforeAll(async () => {
-    if (ids.uid !== undefined) handOver(place, ids.uid);
+    if (ids.uid !== undefined) handOver(directories, ids.uid);
     const program = await made();
     const input = { command: '/usr/bin/python3', args: ['-c', DAEMONS, marker], tier: 'c' };
-    const words = [program, place.stateDir, place.workspace, JSON.stringify(input)];
+    const words = [program, directories.stateDir, directories.workspace, JSON.stringify(input)];
     const gateway = spawn(nodeForAll(dirname(program)), words, {
       stdio: ['ignore', 'ignore', 'inherit'],
       cwd: '/',
@@ -58,7 +58,7 @@ describe.each(users)('a jail with daemons whose gateway, run by $who, is killed'
     gateway.kill('SIGKILL');
     await gone;
   });
-  afterAll(() => rmSync(dirname(place.stateDir), { recursive: true, force: true }));
+  afterAll(() => rmSync(dirname(directories.stateDir), { recursive: true, force: true }));
 
   test('is gone with all of its processes', async () => {
     expect(during.processes.length).toBeGreaterThanOrEqual(4);
@@ -70,12 +70,12 @@ describe.each(users)('a jail with daemons whose gateway, run by $who, is killed'
   });
 
   test('leaves no mount', () => {
-    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(dirname(place.stateDir));
+    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(dirname(directories.stateDir));
   });
 
   test('leaves no group after the next start, which records that nobody knows how the call ended', async () => {
-    const { stateDir, workspace: cwd } = place;
-    handOver(place, process.getuid?.() ?? 0);
+    const { stateDir, workspace: cwd } = directories;
+    handOver(directories, process.getuid?.() ?? 0);
     const gateway = await openGateway({ stateDir, env: readEnvironment({}), version: 'test', cwd });
     const codes = [...recordsFrom(gateway.segments, 1)]
       .filter(({ kind }) => kind === 'ended')
@@ -88,7 +88,7 @@ describe.each(users)('a jail with daemons whose gateway, run by $who, is killed'
 
 test('the same daemons without a jail outlive the process that started them', async () => {
   const marker = `palisade-marker-${randomInt(2 ** 40)}`;
-  const { workspace: cwd, stateDir } = makePlace('');
+  const { workspace: cwd, stateDir } = makeDirectories('');
   onTestFinished(() => rmSync(dirname(stateDir), { recursive: true, force: true }));
   const first = spawn('/usr/bin/python3', ['-c', DAEMONS, marker], { stdio: 'ignore', cwd });
   await until(() => existsSync(join(cwd, 'beats')) && processesWith(marker).length >= 4);

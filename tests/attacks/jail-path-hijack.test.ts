@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { heldGateway, outcomesIn } from '../fixtures/commands/held.ts';
-import { makePlace, standingGateway } from '../fixtures/commands/index.ts';
+import { makeDirectories, sharedGateway } from '../fixtures/commands/index.ts';
 
 const PLANTED = ['bwrap', 'sh', 'git', 'true', 'python3', 'palisade-launcher', 'node', 'cc', 'env'];
 
@@ -18,7 +18,7 @@ function plant(workspace: string, mark: string): void {
 
 describe('programs that are planted in the workspace under known names', () => {
   const program = heldGateway();
-  const jail = standingGateway();
+  const jail = sharedGateway();
   const mark = join(jail.workspace, 'hijacked');
   plant(jail.workspace, mark);
 
@@ -63,17 +63,22 @@ describe('programs that are planted in the workspace under known names', () => {
   });
 
   test('do not run for a gateway that is started among them, with a search path that finds them first', async () => {
-    const place = makePlace('');
-    const taken = join(place.workspace, 'hijacked');
-    plant(place.workspace, taken);
-    const words = [await program(), place.stateDir, place.workspace, '{"command":"true","tier":"c"}'];
-    const env = { PATH: `${place.workspace}:.:${process.env.PATH ?? ''}` };
-    const options = { cwd: place.workspace, env, encoding: 'utf8' } as const;
+    const directories = makeDirectories('');
+    const taken = join(directories.workspace, 'hijacked');
+    plant(directories.workspace, taken);
+    const words = [
+      await program(),
+      directories.stateDir,
+      directories.workspace,
+      '{"command":"true","tier":"c"}',
+    ];
+    const env = { PATH: `${directories.workspace}:.:${process.env.PATH ?? ''}` };
+    const options = { cwd: directories.workspace, env, encoding: 'utf8' } as const;
     const [outcome] = outcomesIn(spawnSync(process.execPath, words, options).stdout);
     expect(outcome).toMatchObject({ status: 'ok' });
     expect(existsSync(taken)).toBe(false);
     spawnSync('sh', ['-c', 'bwrap --version'], options);
     expect(existsSync(taken)).toBe(true);
-    rmSync(dirname(place.stateDir), { recursive: true });
+    rmSync(dirname(directories.stateDir), { recursive: true });
   });
 });

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { type Answers, tryInside, tryOutside } from '../fixtures/jail/index.ts';
 
 const SECRET = 'a secret of the host';
@@ -14,7 +14,7 @@ const NOTHING = /^(ENOENT|ENOTDIR|ENXIO)$/;
 const CLOSED = /^(ENOENT|ENOTDIR|EACCES|EPERM|EROFS|EXDEV|ELOOP|EISDIR)$/;
 
 describe('a command that reaches for files of the host', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
   const name = `palisade-canary-${randomUUID()}`;
   const base = dirname(jail.workspace);
   // Open to everybody, so that it is the jail and not their modes that keeps them.

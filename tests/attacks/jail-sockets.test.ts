@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { type Answers, tryInside, tryOutside } from '../fixtures/jail/index.ts';
 
 const PROGRAM = 'calls-out.py';
@@ -28,15 +28,15 @@ while True:
 `;
 
 describe('a command that calls services of the host', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
   const callers: string[] = [];
   const servers: Server[] = [];
-  const said: string[] = [];
+  const observed: string[] = [];
   let service: ChildProcess | null = null;
   let datagrams: DatagramSocket | null = null;
   let inside: Answers = {};
   let outside: Answers = {};
-  let heardFromInside: readonly string[] = [];
+  let receivedFromInside: readonly string[] = [];
   let end: CommandEnd;
 
   const listen = async (name: string, where: string | number, host?: string) => {
@@ -55,7 +55,7 @@ describe('a command that calls services of the host', () => {
     service = spawn('/usr/bin/python3', ['-c', ABSTRACT_SERVICE, abstract], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    service.stdout?.on('data', (chunk) => said.push(...String(chunk).split('\n').filter(Boolean)));
+    service.stdout?.on('data', (chunk) => observed.push(...String(chunk).split('\n').filter(Boolean)));
     await once(service.stdout as Readable, 'data');
     await listen('in the workspace', join(jail.workspace, 'service.sock'));
     const { port } = await listen('every address', 0, '0.0.0.0');
@@ -80,7 +80,7 @@ describe('a command that calls services of the host', () => {
     const tried = await tryInside(jail, PROGRAM, { ...wish, tcp: { ...wish.tcp, ...world }, names });
     [end, inside] = [tried.end, tried.answers];
     await sleep(50);
-    heardFromInside = [...callers, ...said];
+    receivedFromInside = [...callers, ...observed];
     outside = await outsideOf(wish);
   });
   afterAll(() => {
@@ -98,7 +98,7 @@ describe('a command that calls services of the host', () => {
 
   test('reaches none of them', () => {
     expect(end, end.message).toMatchObject({ code: 'ok', execution: { tier: 'c' } });
-    expect(heardFromInside).toEqual(['ready']);
+    expect(receivedFromInside).toEqual(['ready']);
     expect(callers).toEqual(expect.arrayContaining(['in the workspace', 'every address', 'datagram']));
   });
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { heldGateway, outcomesIn } from '../fixtures/commands/held.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
 import { answersIn } from '../fixtures/jail/index.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures/jail', import.meta.url));
@@ -12,16 +12,17 @@ const PROGRAM = 'types-into-terminal.py';
 
 describe('a command of a gateway that was started in a terminal', () => {
   const program = heldGateway();
-  const place = makePlace('');
-  const typed = join(dirname(place.stateDir), 'typed');
-  for (const name of ['attempt.py', PROGRAM]) copyFileSync(join(FIXTURES, name), join(place.workspace, name));
-  afterAll(() => rmSync(dirname(place.stateDir), { recursive: true, force: true }));
+  const directories = makeDirectories('');
+  const typed = join(dirname(directories.stateDir), 'typed');
+  for (const name of ['attempt.py', PROGRAM])
+    copyFileSync(join(FIXTURES, name), join(directories.workspace, name));
+  afterAll(() => rmSync(dirname(directories.stateDir), { recursive: true, force: true }));
 
   /** Runs words in a new terminal and gives what the terminal showed. */
   const inTerminal = (words: readonly string[]) => {
     const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     spawnSync('script', ['--quiet', '--command', line, typed], {
-      cwd: place.workspace,
+      cwd: directories.workspace,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     return readFileSync(typed, 'utf8').replaceAll('\r', '');
@@ -29,7 +30,7 @@ describe('a command of a gateway that was started in a terminal', () => {
 
   test('has no part in it, and types nothing into it', async () => {
     const input = JSON.stringify({ command: '/usr/bin/python3', args: ['-B', PROGRAM], tier: 'c' });
-    const words = [process.execPath, await program(), place.stateDir, place.workspace, input];
+    const words = [process.execPath, await program(), directories.stateDir, directories.workspace, input];
     const [outcome] = outcomesIn(inTerminal(words));
     expect(outcome).toMatchObject({ status: 'ok' });
     expect(answersIn(outcome?.output?.stdout ?? '')).toEqual({

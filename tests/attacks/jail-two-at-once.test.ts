@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 
 const MIB = 1024 * 1024;
 
@@ -26,7 +26,7 @@ while sum(name.startswith('seen-') for name in os.listdir('.')) < count: time.sl
 `;
 
 describe('runs at the same time in one workspace, each with limits of its own', () => {
-  const jail = standingGateway();
+  const jail = sharedGateway();
 
   test('see neither each other nor a limit that is not theirs', async () => {
     // As many as run at once on the smallest machine.

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway, outcomesIn } from '../fixtures/commands/held.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
 import { asNobody } from '../fixtures/jail/index.ts';
 
 /** Machines that cannot hold a jail, made of this one: what bubblewrap puts around the gateway itself. */
@@ -27,7 +27,7 @@ const MACHINES = [
 
 describe('a gateway on a machine that cannot hold a jail', () => {
   const program = heldGateway();
-  const places = MACHINES.map(() => makePlace(''));
+  const places = MACHINES.map(() => makeDirectories(''));
   afterAll(() => {
     for (const { stateDir } of places) rmSync(dirname(stateDir), { recursive: true, force: true });
   });
@@ -35,7 +35,7 @@ describe('a gateway on a machine that cannot hold a jail', () => {
   test.each(MACHINES.map((machine, index) => ({ ...machine, index })))(
     'refuses the command instead of running it in less, where it lacks $lacks',
     async ({ around, index, code = /^tier\/unenforceable$/ }) => {
-      const place = places[index] ?? makePlace('');
+      const place = places[index] ?? makeDirectories('');
       const ids = asNobody();
       if (ids.uid !== undefined) handOver(place, ids.uid);
       const input = JSON.stringify({ command: 'touch', args: ['ran'], tier: 'c' });

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type CommandEnd, makePlace, openCommandGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, makeDirectories, openCommandGateway } from '../fixtures/commands/index.ts';
 
 /** Exchanges two names for ever, in one step each, until its input ends. */
 const EXCHANGER = `
@@ -38,8 +38,8 @@ async function gatewayWithRoots(config: (base: string) => string) {
   for (const path of [base, secret]) chmodSync(path, 0o777);
   writeFileSync(join(secret, 'canary'), 'a secret', { mode: 0o666 });
   const { run } = await openCommandGateway(`[process]\n${config(base)}\n`);
-  const sh = (script: string, place: string) =>
-    run({ command: 'sh', args: ['-c', script], workspace: place, tier: 'c' });
+  const sh = (script: string, directories: string) =>
+    run({ command: 'sh', args: ['-c', script], workspace: directories, tier: 'c' });
   return { base, workspace, secret, run, sh };
 }
 
@@ -83,7 +83,7 @@ describe('a workspace that becomes a link to a secret directory', () => {
 
   test('is refused when it is a root itself, in a workspace around it', async () => {
     const { workspace, secret, base, sh } = await gatewayWithRoots(
-      (place) => `workspaces = ["${place}/root", "${place}/root/project"]`,
+      (directories) => `workspaces = ["${directories}/root", "${directories}/root/project"]`,
     );
     await sh(`mv project away; ln -s ${secret} project`, join(base, 'root'));
     const end = await sh('cat canary; echo harmed > canary', workspace);
@@ -106,12 +106,12 @@ describe('a workspace that becomes a link to a secret directory', () => {
   test.each(['the state directory', 'a directory around it', 'a link to it'])(
     'is refused as %s',
     async (what) => {
-      const place = makePlace('');
-      onTestFinished(() => rmSync(dirname(place.stateDir), { recursive: true, force: true }));
+      const directories = makeDirectories('');
+      onTestFinished(() => rmSync(dirname(directories.stateDir), { recursive: true, force: true }));
       const { run, stateDir, workspace } = await openCommandGateway(`[process]\nworkspaces = ["/var/tmp"]\n`);
       const link = join(workspace, 'to-state');
       symlinkSync(stateDir, link);
-      const asked = {
+      const requested = {
         'the state directory': stateDir,
         'a directory around it': dirname(stateDir),
         'a link to it': link,
@@ -119,7 +119,7 @@ describe('a workspace that becomes a link to a secret directory', () => {
       const end = await run({
         command: 'sh',
         args: ['-c', 'echo x > palisade.toml'],
-        workspace: asked,
+        workspace: requested,
         tier: 'c',
       });
       expect(end).toMatchObject({ code: 'runner/invalid-workspace', output: null });
@@ -127,11 +127,11 @@ describe('a workspace that becomes a link to a secret directory', () => {
       const other = await run({
         command: 'sh',
         args: ['-c', 'echo x > made'],
-        workspace: place.workspace,
+        workspace: directories.workspace,
         tier: 'c',
       });
       expect(other, other.message).toMatchObject({ code: 'ok' });
-      expect(existsSync(join(place.workspace, 'made'))).toBe(true);
+      expect(existsSync(join(directories.workspace, 'made'))).toBe(true);
     },
   );
 });

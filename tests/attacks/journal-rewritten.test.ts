@@ -27,16 +27,16 @@ async function lived(): Promise<TestRecords> {
 }
 
 /** Rewrites the records from `from` on; `tell` gives the new line, or null to leave the record out. */
-function retell(db: RawDatabase, from: number, tell: (line: string) => string | null): void {
+function rewrite(db: RawDatabase, from: number, tell: (line: string) => string | null): void {
   const rows = db.prepare('SELECT line FROM journal_record ORDER BY seq').raw().all([]) as [string][];
   const lines: string[] = [];
   const frontier: Uint8Array[] = [];
   let prev = '0'.repeat(64);
   for (const [i, [line]] of rows.entries()) {
-    const told = i + 1 < from ? line : tell(line);
-    if (told === null) continue;
+    const reported = i + 1 < from ? line : tell(line);
+    if (reported === null) continue;
     const seq = lines.length + 1;
-    const linked = told
+    const linked = reported
       .replace(/"prev":"[0-9a-f]{64}"/, `"prev":"${prev}"`)
       .replace(/"seq":\d+/, `"seq":${seq}`);
     prev = leafHash(linked).toString('hex');
@@ -76,13 +76,13 @@ async function judged(records: TestRecords, knownCheckpoint?: string) {
 describe('a journal that is told anew', () => {
   test('as it was holds: the means are not what is found', async () => {
     const records = await lived();
-    tamper(records.stateDir, (db) => retell(db, 10, (line) => line));
+    tamper(records.stateDir, (db) => rewrite(db, 10, (line) => line));
     expect(await verified(records)).toMatchObject({ ok: true, records: COUNT });
   });
 
   test.each(STORIES)('and %s breaks the signed checkpoint', async (_, from, tell) => {
     const records = await lived();
-    tamper(records.stateDir, (db) => retell(db, from, tell));
+    tamper(records.stateDir, (db) => rewrite(db, from, tell));
     expect(recordsOf(records).length).toBeLessThanOrEqual(COUNT);
     expect(await verified(records)).toMatchObject({ ok: false });
   });
@@ -94,7 +94,7 @@ describe('a journal that is told anew', () => {
       const { envelope } = records.store.transact((tx) => records.journal.checkpoint(tx));
       expect(await judged(records, envelope)).toMatchObject({ ok: true });
       tamper(records.stateDir, (db) => {
-        retell(db, from, tell);
+        rewrite(db, from, tell);
         db.exec('DELETE FROM journal_checkpoint');
       });
       // Without what the reader kept, the new story holds: this is what the key can do.

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { BOMBS, BROKEN, HEAVY } from '../fixtures/modules/bombs.ts';
 import { engines } from '../fixtures/modules/engines.ts';
 import { ECHO, guest } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A module is made to cost whoever looks at it: it is refused within the time of its call, and others are served. */
@@ -13,7 +13,7 @@ const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
 const toolsOf = (modules: Readonly<Record<string, () => Uint8Array>>) =>
   Object.entries(modules).map(([what, make]) => moduleTool(nameOf(what), make(), { limits }));
 
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     ...toolsOf({ ...BOMBS, ...BROKEN, ...HEAVY }),
     // A segment that lies outside is found when it is copied, which is before the tool is called.

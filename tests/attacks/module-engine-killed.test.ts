@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { kindsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { engines } from '../fixtures/modules/engines.ts';
 import { ECHO, guest, listOf, type Words } from '../fixtures/modules/guest.ts';
-import { PATIENCE, standingModules } from '../fixtures/modules/index.ts';
-import { standingServers } from '../fixtures/modules/servers.ts';
+import { PATIENCE, sharedModules } from '../fixtures/modules/index.ts';
+import { sharedServers } from '../fixtures/modules/servers.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* The engine process is gone in the middle of a call: nobody knows how the call ended, and nobody does it again. */
@@ -24,9 +24,9 @@ const VERSION = guest(
      (call $say (i32.trunc_f64_u (f64.load (i32.const 262144)))) (call $said)`,
 );
 
-const { http } = standingServers();
+const { http } = sharedServers();
 const held: { release: () => void; count: number } = { release: () => undefined, count: 0 };
-const { call, opened } = standingModules(async () => {
+const { call, opened } = sharedModules(async () => {
   const slow = await http((_, response) => {
     held.count += 1;
     held.release = () => void response.end('late');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { engines } from '../fixtures/modules/engines.ts';
-import { ECHO, guest, listOf, PLACES, packed, saying } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { ECHO, guest, listOf, OFFSETS, packed, saying } from '../fixtures/modules/guest.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest says more than anybody asked for, or what would mean something else to the next reader. */
@@ -19,10 +19,10 @@ const logs = (place: number, length: number, times = 1_000_000_000) => `
 
 /** A string of JSON of so many bytes in all. */
 const says = (bytes: number) => `
-  (memory.fill (i32.const ${PLACES.answer}) (i32.const 120) (i32.const ${bytes}))
-  (i32.store8 (i32.const ${PLACES.answer}) (i32.const 34))
-  (i32.store8 (i32.const ${PLACES.answer + bytes - 1}) (i32.const 34))
-  ${packed(`(i32.const ${PLACES.answer})`, `(i32.const ${bytes})`)}`;
+  (memory.fill (i32.const ${OFFSETS.answer}) (i32.const 120) (i32.const ${bytes}))
+  (i32.store8 (i32.const ${OFFSETS.answer}) (i32.const 34))
+  (i32.store8 (i32.const ${OFFSETS.answer + bytes - 1}) (i32.const 34))
+  ${packed(`(i32.const ${OFFSETS.answer})`, `(i32.const ${bytes})`)}`;
 
 const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 const REFUSED: Readonly<Record<string, string | Uint8Array>> = {
@@ -55,11 +55,11 @@ const TAKEN: Readonly<Record<string, string>> = {
 
 const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
 const log = { grants: { log: true } };
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     moduleTool('test.long-lines', guest(logs(0, 1_000)), log),
     moduleTool('test.empty-lines', guest(logs(0, 0)), log),
-    moduleTool('test.control-lines', guest(logs(PLACES.said, 100)), log),
+    moduleTool('test.control-lines', guest(logs(OFFSETS.said, 100)), log),
     moduleTool('test.huge-line', guest(logs(0, 500_000, 3)), log),
     moduleTool('test.few-lines', guest(logs(0, 10, 3)), log),
     moduleTool(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { WasmGrants } from '../../packages/gateway/src/core/wasm.ts';
 import { guest, listOf, type Words } from '../fixtures/modules/guest.ts';
-import { PATIENCE, standingModules } from '../fixtures/modules/index.ts';
+import { PATIENCE, sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest makes handles up, or uses those of another call: what it was not granted is denied, and counted. */
@@ -68,7 +68,7 @@ const READ_ONLY: Partial<WasmGrants> = {
   secrets: [{ name: 'first', mayReveal: false, hosts: [] }],
 };
 
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     ...Object.entries(ASKS).map(([name, [kind, words]]) =>
       moduleTool(

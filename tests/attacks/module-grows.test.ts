@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isSupported } from '../../packages/wasm/src/index.ts';
 import { engines } from '../fixtures/modules/engines.ts';
 import { ECHO, guest, listOf } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest takes memory, tables or globals: never more than its call may have, whatever its module declares. */
@@ -67,7 +67,7 @@ const TWO = guest(
 
 const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
 const small = { limits: { memoryBytes: CAP } };
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     ...Object.entries(TOO_MUCH).map(([what, [bytes]]) => moduleTool(nameOf(what), bytes, small)),
     ...Object.entries(AS_MUCH_AS_MAY_BE).map(([what, bytes]) => moduleTool(nameOf(what), bytes, small)),

@@ -5,8 +5,8 @@ import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { bodyOf, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { startSecureServer } from '../fixtures/egress/index.ts';
 import { guest, listOf, type Words } from '../fixtures/modules/guest.ts';
-import { openModules, standingModules } from '../fixtures/modules/index.ts';
-import { standingServers } from '../fixtures/modules/servers.ts';
+import { openModules, sharedModules } from '../fixtures/modules/index.ts';
+import { sharedServers } from '../fixtures/modules/servers.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* What a guest sends, and what it only tried, is in the journal, and the receipt has the digest of it. */
@@ -33,9 +33,9 @@ const resultOf = (...urls: string[]) =>
       (select (i32.const 1) (local.get $n) (i32.ge_s (local.get $n) (i32.const 0))))`,
   });
 
-const { http } = standingServers();
+const { http } = sharedServers();
 const site = { port: 0 };
-const { call, opened } = standingModules(async () => {
+const { call, opened } = sharedModules(async () => {
   const granted = await http(({ url }, response) => {
     if (url !== '/held') response.end('hello');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { guest, type Words } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
-import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
+import { type Standing, sharedServers } from '../fixtures/modules/servers.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest that may ask one host asks others: by their address, by a spelling, by the way of a redirect. */
@@ -62,7 +62,7 @@ const REDIRECTS: Readonly<Record<string, readonly [location: string, code: numbe
 
 const servers: { granted?: Standing; hidden?: Standing } = {};
 const lookedUp: string[] = [];
-const { http } = standingServers();
+const { http } = sharedServers();
 
 function filled(text: string): string {
   const { granted, hidden } = servers;
@@ -79,7 +79,7 @@ const asks =
     `(call $head (call $http_request (i32.const 10000) ${bytes(filled(JSON.stringify(head)))} (i32.const 0) (i32.const 0)))`;
 const nameOf = (what: string) => `test.${what.toLowerCase().replaceAll(/\W+/g, '-')}`;
 
-const { call } = standingModules(async () => {
+const { call } = sharedModules(async () => {
   servers.hidden = await http((_, response) => void response.end('hidden'));
   servers.granted = await http(({ url = '' }, response) => {
     const to = new URL(url, 'http://here').searchParams.get('to');

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { engines } from '../fixtures/modules/engines.ts';
 import { ECHO, guest, listOf, type Words } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
-import { standingServers } from '../fixtures/modules/servers.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
+import { sharedServers } from '../fixtures/modules/servers.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A host that a guest may ask answers with far too much, or too slowly: bounded in the gateway and in the engine. */
@@ -112,8 +112,8 @@ const ASKS_AGAIN =
     ${listOf('(local.get $n)')}`;
 
 const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
-const { raw, http } = standingServers();
-const { call } = standingModules(async () => {
+const { raw, http } = sharedServers();
+const { call } = sharedModules(async () => {
   const flooding = await Promise.all(
     Object.entries(FLOODS).map(async ([what, [say]]) => {
       // Once somebody has asked.

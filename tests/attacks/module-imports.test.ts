@@ -6,7 +6,7 @@ import { inspect } from '../../packages/wasm/src/index.ts';
 import { moduleOf, section } from '../../packages/wasm/test/fixture/builder.ts';
 import { assemble } from '../fixtures/modules/assemble.ts';
 import { ECHO, guest, importOf } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A module asks for what nobody gave it, or uses what no engine here takes: it is refused before a byte of it runs. */
@@ -69,7 +69,7 @@ const SIMD = guest(ECHO, {
 });
 
 const nameOf = (what: string) => `test.${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`;
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     ...Object.entries(STRANGE).map(([what, text]) => moduleTool(nameOf(what), around(text))),
     ...GRANTED.flatMap(({ name, needs }) => [

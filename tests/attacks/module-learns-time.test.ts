@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { findRecording } from '../../packages/gateway/src/recordings/recordings.ts';
 import { replay } from '../../packages/gateway/src/tiers/a-wasm/replay.ts';
-import { guest, listOf, PLACES, packed } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { guest, listOf, OFFSETS, packed } from '../fixtures/modules/guest.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest tries to measure time, or to guess what it should not: its clock stands still, its chance comes from a seed. */
@@ -19,11 +19,11 @@ const WATCHES = `(local $first f64)
     '(i32.trunc_f64_u (f64.div (local.get $first) (f64.const 1000)))',
   )}`;
 /** Eight numbers of chance, asked for in pieces. */
-const DRAWS = `(call $random (i32.const ${PLACES.answer}) (i32.const 16))
-  (call $random (i32.const ${PLACES.answer + 16}) (i32.const 16))
-  ${listOf(...[0, 4, 8, 12, 16, 20, 24, 28].map((at) => `(i32.load (i32.const ${PLACES.answer + at}))`))}`;
+const DRAWS = `(call $random (i32.const ${OFFSETS.answer}) (i32.const 16))
+  (call $random (i32.const ${OFFSETS.answer + 16}) (i32.const 16))
+  ${listOf(...[0, 4, 8, 12, 16, 20, 24, 28].map((at) => `(i32.load (i32.const ${OFFSETS.answer + at}))`))}`;
 
-const { call, opened } = standingModules(() => ({
+const { call, opened } = sharedModules(() => ({
   tools: [
     moduleTool('test.watches', guest(WATCHES), {
       grants: { clock: true, channels: [{ name: 'news', publish: false, receive: true }] },

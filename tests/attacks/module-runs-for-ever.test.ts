@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { engines } from '../fixtures/modules/engines.ts';
-import { ECHO, guest, listOf, PLACES } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { ECHO, guest, listOf, OFFSETS } from '../fixtures/modules/guest.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest that does not stop by itself is stopped by its fuel or its stack: at the same place each time, for one call. */
@@ -51,14 +51,14 @@ const RECURSIONS: Readonly<Record<string, readonly [body: string, more?: string]
 const TALKS = `(loop $again
   (local.set $n (i32.add (local.get $n) (i32.const 1)))
   (if (i32.eqz (i32.rem_u (local.get $n) (i32.const 10000)))
-    (then (i32.store (i32.const ${PLACES.said}) (i32.add (i32.const 0x30303030) (local.get $n)))
-      (call $log (i32.const 1) (i32.const ${PLACES.said}) (i32.const 3))))
+    (then (i32.store (i32.const ${OFFSETS.said}) (i32.add (i32.const 0x30303030) (local.get $n)))
+      (call $log (i32.const 1) (i32.const ${OFFSETS.said}) (i32.const 3))))
   (br $again)) (unreachable)`;
 const STEPS =
   '(loop $again (br_if $again (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const STEPS))))';
 
 const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     ...Object.entries({ ...LOOPS, ...RECURSIONS }).map(([what, [body, more = '']]) =>
       moduleTool(nameOf(what), guest(body, { more }), { limits: { fuel: FUEL } }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { guest, listOf, PLACES } from '../fixtures/modules/guest.ts';
-import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
+import { guest, listOf, OFFSETS } from '../fixtures/modules/guest.ts';
+import { type ModuleEnd, sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* Tenants use the same tool at the same time, in the same engines: none finds anything of another. */
@@ -11,7 +11,7 @@ const NOTES = { storage: [{ read: ['/'], write: ['/'] }] };
 
 /** Counts what in its memory is not as new, looks at its globals and its table, and then leaves its mark on all of them. */
 const LEAVES_MARKS = `(local $found i32)
-  (local.set $n (i32.const ${PLACES.answer}))
+  (local.set $n (i32.const ${OFFSETS.answer}))
   (loop $again
     (if (i64.ne (i64.load (local.get $n)) (i64.const 0))
       (then (local.set $found (i32.add (local.get $found) (i32.const 1)))))
@@ -21,7 +21,7 @@ const LEAVES_MARKS = `(local $found i32)
   (call $say (local.get $found))
   (call $say (global.get $mark))
   (call $say (i32.eqz (ref.is_null (table.get $marks (i32.const 1)))))
-  (call $say (call $result_read (i32.const ${PLACES.answer}) (i32.const 65536)))
+  (call $say (call $result_read (i32.const ${OFFSETS.answer}) (i32.const 65536)))
   (global.set $mark (i32.const 7))
   (table.set $marks (i32.const 1) (ref.func $tool))
   (drop (call $storage_list (i32.const 30000) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 10)))
@@ -36,13 +36,13 @@ const MARKED = {
 /** Fills its memory with its tag, waits, and counts what has become another; the tag is in the input. */
 const KEEPS_WATCH = `(local $tag i64) (local $other i32)
   (local.set $tag (i64.load (i32.add (local.get $at) (i32.const 8))))
-  (local.set $n (i32.const ${PLACES.answer}))
+  (local.set $n (i32.const ${OFFSETS.answer}))
   (loop $again
     (i64.store (local.get $n) (local.get $tag))
     (local.set $n (i32.add (local.get $n) (i32.const 8)))
     (br_if $again (i32.lt_u (local.get $n) (i32.const 524288))))
   (drop (call $channel_receive (i32.const 40000) (i32.const 20)))
-  (local.set $n (i32.const ${PLACES.answer}))
+  (local.set $n (i32.const ${OFFSETS.answer}))
   (loop $again
     (if (i64.ne (i64.load (local.get $n)) (local.get $tag))
       (then (local.set $other (i32.add (local.get $other) (i32.const 1)))))
@@ -63,7 +63,7 @@ const LISTS = guest(
     `(call $told (call $storage_list (i32.const 30000) ${bytes('/')} ${bytes('')} (i32.const 100)) (i32.const 0))`,
 );
 
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     moduleTool('test.marks', guest(LEAVES_MARKS, MARKED), { grants: NOTES, limits: { fuel: 10_000_000 } }),
     moduleTool('test.watches', guest(KEEPS_WATCH), { grants: NEWS }),
@@ -135,7 +135,7 @@ describe('what a tenant', () => {
 
   test('publishes is heard by its own calls and by nobody else’s', async () => {
     /** What a listener hears while alice publishes, until it has ended. */
-    const heardBy = async (tenant: string, tool: string) => {
+    const receivedBy = async (tenant: string, tool: string) => {
       let isOver = false;
       const listening = call(tool, {}, { tenant }).finally(() => {
         isOver = true;
@@ -143,7 +143,7 @@ describe('what a tenant', () => {
       while (!isOver) await call('test.sends', { canary: 'of alice' }, { tenant: 'alice' });
       return (await listening).output;
     };
-    expect(await heardBy('alice', 'test.waits')).toEqual({ canary: 'of alice' });
-    expect(await heardBy('bob', 'test.listens')).toEqual([-2]);
+    expect(await receivedBy('alice', 'test.waits')).toEqual({ canary: 'of alice' });
+    expect(await receivedBy('bob', 'test.listens')).toEqual([-2]);
   });
 });

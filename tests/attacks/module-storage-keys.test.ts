@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { guest, listOf } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest spells keys so that they might lead out of its prefix, or be another key than they look like. */
@@ -70,7 +70,7 @@ const LISTS = (prefix: string | Uint8Array) =>
   );
 
 const nameOf = (what: string) => `test.${what.replaceAll(/\W+/g, '-')}`;
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   tools: [
     ...Object.entries(KEYS).flatMap(([what, key]) => [
       moduleTool(nameOf(what), attempts(key), { grants: GRANTS, skill: 'keys' }),

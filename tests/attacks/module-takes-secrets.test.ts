@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { guest, listOf, type Words } from '../fixtures/modules/guest.ts';
-import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
-import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
+import { type ModuleEnd, sharedModules } from '../fixtures/modules/index.ts';
+import { type Standing, sharedServers } from '../fixtures/modules/servers.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest may use a secret and not have it. It tries to get the value: from the host, from an error, by asking. */
@@ -43,7 +43,7 @@ const repeat: RequestListener = ({ url = '', headers }, response) => {
   else response.end(JSON.stringify(Object.keys(headers)));
 };
 
-const { http } = standingServers();
+const { http } = sharedServers();
 const site: { granted?: Standing; other?: Standing } = {};
 const sent: string[] = [];
 
@@ -57,7 +57,7 @@ const uses =
 const headOf = (path: string) => (words: Words) => uses(path)(words).replace('(call $body', '(call $head');
 
 const nameOf = (what: string) => `test.${what.toLowerCase().replaceAll(/\W+/g, '-')}`;
-const { call, opened } = standingModules(async () => {
+const { call, opened } = sharedModules(async () => {
   site.granted = await http((request, response) => {
     sent.push(JSON.stringify(request.headers));
     repeat(request, response);

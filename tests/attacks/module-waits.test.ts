@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { engines } from '../fixtures/modules/engines.ts';
 import { ECHO, guest, listOf, type Words } from '../fixtures/modules/guest.ts';
-import { openModules, PATIENCE, standingModules } from '../fixtures/modules/index.ts';
-import { standingServers } from '../fixtures/modules/servers.ts';
+import { openModules, PATIENCE, sharedModules } from '../fixtures/modules/index.ts';
+import { sharedServers } from '../fixtures/modules/servers.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest is inside a host call when its time is over: the call ends then, and its engine is free for others. */
@@ -34,8 +34,8 @@ const limits = { wallMs: WALL_MS };
 const fetches = (id: string, host: string) =>
   moduleTool(id, guest(asks(`http://${host}/`)), { grants: { http: [host] }, limits });
 
-const { raw } = standingServers();
-const { call, opened } = standingModules(async () => ({
+const { raw } = sharedServers();
+const { call, opened } = sharedModules(async () => ({
   lookup: () => new Promise(() => undefined),
   config: `[limits]\nfuel = ${LONG_FUEL}\n`,
   tools: [

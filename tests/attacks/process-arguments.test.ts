@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 
 /* An argument leads out of the workspace. Each spelling is refused, and nothing is started; the readers are real. */
 
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const { workspace } = gateway;
 const outside = mkdtempSync('/var/tmp/palisade-outside-');
 const canary = join(outside, 'canary.txt');
@@ -115,7 +115,7 @@ test('no shell reads the words, and what stays inside runs', async () => {
   });
 });
 
-test('a word with a NUL, or with half a character, starts nothing', async () => {
+test('an argument with a NUL, or with a lone surrogate, starts nothing', async () => {
   for (const arg of ['a\0b', '\ud800']) {
     expect(await gateway.run({ command: 'true', args: [arg], tier: 'b' })).toMatchObject({
       code: 'registry/invalid-input',

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openGateway } from '../../packages/gateway/src/open.ts';
-import { makePlace, standingGateway } from '../fixtures/commands/index.ts';
+import { makeDirectories, sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf } from '../fixtures/commands/probe.ts';
 
 /* A caller asks for limits that are none. To a kernel 0, -1 or a number cut short means "no limit" somewhere. */
@@ -11,7 +11,7 @@ import { printedBy, proberOf } from '../fixtures/commands/probe.ts';
 const NAMES = [
   ...['wall_ms', 'cpu_time_ms', 'memory_bytes', 'output_bytes', 'file_size_bytes', 'processes', 'open_files'],
 ];
-const gateway = standingGateway('[process]\ncpu_ms = 30000\n');
+const gateway = sharedGateway('[process]\ncpu_ms = 30000\n');
 const probe = proberOf(gateway);
 const SHOW_LIMITS = `
 import json, resource as r
@@ -78,7 +78,7 @@ test('a configuration cannot take a limit away either', async () => {
     'memory_bytes = inf',
     'file_bytes = nan',
   ]) {
-    const { stateDir, workspace } = makePlace(`[process]\n${line}\n`);
+    const { stateDir, workspace } = makeDirectories(`[process]\n${line}\n`);
     onTestFinished(() => rmSync(dirname(stateDir), { recursive: true }));
     await expect(
       openGateway({ stateDir, env: readEnvironment({}), version: '0.0.0', cwd: workspace }),

@@ -1,11 +1,11 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf, runBare } from '../fixtures/commands/probe.ts';
 
 /* A command crashes to have its memory written to a file, or piped to a program of the host that runs as root. */
 
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 
 /** Crashes in a child, after trying to have a core; the parent asks the kernel whether one was made. */

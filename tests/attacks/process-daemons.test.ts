@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { proberOf, processesWith, runBare } from '../fixtures/commands/probe.ts';
 
 /* A command leaves daemons behind: other sessions, orphaned twice, with all signals ignored and the pipes held open. */
 
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 let daemons = 0;
 

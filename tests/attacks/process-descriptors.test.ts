@@ -3,12 +3,12 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { userGateway } from '../fixtures/commands/as-user.ts';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf, runBare } from '../fixtures/commands/probe.ts';
 
 /* A command looks for descriptors that it was not given, and takes all it can have. */
 
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 const inheriting = userGateway();
 const LIST = `
@@ -25,12 +25,12 @@ test('a command has its three streams and nothing else of what the gateway has o
   writeFileSync(secret, 'a secret');
   const fd = openSync(secret, 'r');
   onTestFinished(() => closeSync(fd));
-  const given = [
+  const supplied = [
     [0, '/dev/null'],
     [1, 'pipe'],
     [2, 'pipe'],
   ];
-  expect(printedBy(await probe(LIST))).toEqual({ fds: given });
+  expect(printedBy(await probe(LIST))).toEqual({ fds: supplied });
   const { fds } = printedBy(await probe(LIST, { stdin: 'some text' })) as { fds: [number, string][] };
   expect(fds.map(([number]) => number)).toEqual([0, 1, 2]);
 });

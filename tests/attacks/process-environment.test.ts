@@ -3,12 +3,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf } from '../fixtures/commands/probe.ts';
 
 /* A command reads the gateway's variables, and a caller sets those that make programs load code. */
 
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 const CANARY = 'host-canary-4f1c';
 

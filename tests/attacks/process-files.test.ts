@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf } from '../fixtures/commands/probe.ts';
 
 /* A command makes files that are too large, in every way that a file grows, and too many of them. */
 
 const MIB = 1024 * 1024;
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 const EFBIG = 27;
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { proberOf } from '../fixtures/commands/probe.ts';
 
 /* A command uses processor time where a limit of one process does not see it: in children, in orphans, in the dead. */
 
-const probe = proberOf(standingGateway());
+const probe = proberOf(sharedGateway());
 const BURN = `
 import os, signal, time
 def burn(ms):

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf, RUN_UID, runBare } from '../fixtures/commands/probe.ts';
 
 /*
@@ -11,7 +11,7 @@ import { printedBy, proberOf, RUN_UID, runBare } from '../fixtures/commands/prob
  */
 
 const MIB = 1024 * 1024;
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 const SHM = `palisade-shm-${process.pid}`;
 

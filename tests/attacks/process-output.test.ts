@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { proberOf } from '../fixtures/commands/probe.ts';
 
 /* A command writes more than anybody asked for: one quota over both streams, exactly kept, and little memory for it. */
 
 const KIB = 1024;
 const MIB = KIB * KIB;
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 
 describe('output without end', () => {

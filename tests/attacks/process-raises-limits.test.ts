@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf, runBare, startVictim } from '../fixtures/commands/probe.ts';
 
 /* A command raises its own limits, those of a sibling and those of the gateway. */
 
-const probe = proberOf(standingGateway());
+const probe = proberOf(sharedGateway());
 const RAISE = `
 import json, os, resource as r, sys
 names = ['CPU', 'DATA', 'FSIZE', 'NOFILE', 'NPROC', 'CORE', 'STACK']

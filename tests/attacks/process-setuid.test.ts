@@ -1,12 +1,12 @@
 import { chmodSync, copyFileSync, lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf, RUN_UID, runBare } from '../fixtures/commands/probe.ts';
 
 /* A command starts programs that give their caller the rights of their owner, and tries to leave such a program behind. */
 
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 const SET_ID = 0o6000;
 
@@ -29,8 +29,8 @@ print(json.dumps(said))
 test('a program of root gives a command no rights', async () => {
   expect(ROOTS).not.toEqual([]);
   const stdin = JSON.stringify(ROOTS);
-  const said = printedBy(await probe(ASK_LOADER, { stdin }));
-  for (const path of ROOTS) expect([path, said[path]]).toEqual([path, [String(RUN_UID), '0']]);
+  const observed = printedBy(await probe(ASK_LOADER, { stdin }));
+  for (const path of ROOTS) expect([path, observed[path]]).toEqual([path, [String(RUN_UID), '0']]);
   const bare = JSON.parse(runBare(ASK_LOADER, stdin));
   for (const path of ROOTS) expect([path, bare[path]]).toEqual([path, ['?', '?']]);
 });

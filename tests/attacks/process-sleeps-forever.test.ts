@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { proberOf, processesWith } from '../fixtures/commands/probe.ts';
 
 /* A command that uses no processor time and never ends: only the wall clock holds it, and what it said comes back. */
 
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const probe = proberOf(gateway);
 const IGNORE_ALL = `
 import os, signal, sys, time

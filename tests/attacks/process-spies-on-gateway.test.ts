@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf, runBare, startVictim } from '../fixtures/commands/probe.ts';
 
 /* A command looks into other processes: their variables, memory, files and words. The victim has the run's own user. */
 
-const probe = proberOf(standingGateway());
+const probe = proberOf(sharedGateway());
 const SECRET = 'sk-canary-in-the-environment';
 const SPY = `
 import ctypes, json, os, sys

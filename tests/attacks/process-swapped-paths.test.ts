@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openGateway } from '../../packages/gateway/src/open.ts';
-import { makePlace, runnerOf } from '../fixtures/commands/index.ts';
+import { makeDirectories, runnerOf } from '../fixtures/commands/index.ts';
 
 /*
  * Somebody swaps what was judged before it is used: a directory for a link, a program for another. The swap happens at
@@ -12,7 +12,7 @@ import { makePlace, runnerOf } from '../fixtures/commands/index.ts';
  * then still has the time between its last look and the exec; what lies outside is not mounted in tier C.
  */
 
-const place = makePlace('');
+const directories = makeDirectories('');
 const outside = fs.mkdtempSync('/var/tmp/palisade-outside-');
 const SECRET = 'canary-of-the-outside';
 let gateway: Awaited<ReturnType<typeof openGateway>>;
@@ -21,15 +21,16 @@ let swap: () => void = () => undefined;
 beforeAll(async () => {
   // The user of a run has to be able to walk to both.
   fs.chmodSync(outside, 0o755);
-  fs.chmodSync(dirname(place.workspace), 0o711);
-  fs.chmodSync(place.workspace, 0o711);
+  fs.chmodSync(dirname(directories.workspace), 0o711);
+  fs.chmodSync(directories.workspace, 0o711);
   fs.writeFileSync(join(outside, 'file'), SECRET, { mode: 0o644 });
-  const { stateDir, workspace } = place;
+  const { stateDir, workspace } = directories;
   gateway = await openGateway({ stateDir, env: readEnvironment({}), version: '0.0.0', cwd: workspace });
 });
 afterAll(async () => {
   await gateway.close();
-  for (const directory of [outside, join(place.stateDir, '..')]) fs.rmSync(directory, { recursive: true });
+  for (const directory of [outside, join(directories.stateDir, '..')])
+    fs.rmSync(directory, { recursive: true });
 });
 
 const run = runnerOf(async () => {
@@ -47,7 +48,7 @@ const run = runnerOf(async () => {
 
 /** A workspace of its own with `sub/file` and `tool`, which is cat. */
 function makeProject(name: string): string {
-  const project = join(place.workspace, name);
+  const project = join(directories.workspace, name);
   fs.mkdirSync(join(project, 'sub'), { recursive: true });
   fs.writeFileSync(join(project, 'sub/file'), 'inside');
   fs.copyFileSync(fs.realpathSync('/bin/cat'), join(project, 'tool'));

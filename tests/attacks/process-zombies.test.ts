@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { standingGateway } from '../fixtures/commands/index.ts';
+import { sharedGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf } from '../fixtures/commands/probe.ts';
 
 /* A command leaves the dead unburied. Orphans are waited for at once, so that they do not use up the run's processes. */
 
-const probe = proberOf(standingGateway());
+const probe = proberOf(sharedGateway());
 
 /** Makes orphans one after the other, or children that nobody waits for, and counts how many it got. */
 function flood(isOrphaned: boolean): string {

@@ -14,18 +14,18 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestBytes } from '../../packages/gateway/src/core/digest.ts';
-import { standingHouse } from '../fixtures/skills/house.ts';
 import { MALLORY, samplePackage } from '../fixtures/skills/sample.ts';
+import { sharedSkillGateway } from '../fixtures/skills/skill-gateway.ts';
 
 /* Somebody who can write to the state directory changes a package after it was approved. */
 
-const house = standingHouse();
+const skillGateway = sharedSkillGateway();
 let made = 0;
 
 /** A skill that was approved, with its tool and the file of its package. */
 async function approved() {
   const { skill, ...rest } = await waiting();
-  await house().approve(skill.id);
+  await skillGateway().approve(skill.id);
   return { skill, ...rest };
 }
 
@@ -33,13 +33,18 @@ async function approved() {
 async function waiting() {
   made += 1;
   const id = `acme.edited-${made}`;
-  const { skill } = await house().install(samplePackage({ id }));
-  const path = join(house().stateDir, 'skills', fileName(skill.artifact));
-  return { skill, path, call: () => house().call(`${id}.plain`), state: () => house().stateOf(id, '1.0.0') };
+  const { skill } = await skillGateway().install(samplePackage({ id }));
+  const path = join(skillGateway().stateDir, 'skills', fileName(skill.artifact));
+  return {
+    skill,
+    path,
+    call: () => skillGateway().call(`${id}.plain`),
+    state: () => skillGateway().stateOf(id, '1.0.0'),
+  };
 }
 
 function fileName(artifact: string): string {
-  return readdirSync(join(house().stateDir, 'skills')).find((name) => name.includes(artifact)) ?? '';
+  return readdirSync(join(skillGateway().stateDir, 'skills')).find((name) => name.includes(artifact)) ?? '';
 }
 
 /** Writes in place and puts the times back, so that only the bytes tell. */
@@ -90,7 +95,7 @@ describe('a package that was approved', () => {
       expect((await call()).code).toBe('skill/changed');
       expect(state()).toBe('quarantined');
       expect((await call()).code).toBe('skill/quarantined');
-      expect(house().recordsOf('skill-changed').at(-1)).toMatchObject({
+      expect(skillGateway().recordsOf('skill-changed').at(-1)).toMatchObject({
         event: 'quarantine',
         from: 'active',
       });
@@ -115,23 +120,23 @@ describe('a package that was approved', () => {
     made += 1;
     const id = `acme.edited-${made}`;
     const bytes = samplePackage({ id });
-    const installing = house().install(bytes);
-    const { artifacts } = house().gateway.skills;
+    const installing = skillGateway().install(bytes);
+    const { artifacts } = skillGateway().gateway.skills;
     const artifact = digestBytes(bytes);
     // It is written before the index names it; whoever removed that version a moment ago takes it away in between.
     while (artifacts.stampOf(artifact) === null) await null;
     artifacts.remove(artifact);
     await installing;
-    await house().approve(id);
-    expect((await house().call(`${id}.plain`)).code).toBe('ok');
+    await skillGateway().approve(id);
+    expect((await skillGateway().call(`${id}.plain`)).code).toBe('ok');
   });
 
   test('leaves nothing on the disk when it is refused', async () => {
     const { skill } = await approved();
-    const files = () => readdirSync(join(house().stateDir, 'skills'));
+    const files = () => readdirSync(join(skillGateway().stateDir, 'skills'));
     const before = files();
     const prose = '---\nname: sample\ndescription: Another one.\n---\n\nOther words.\n';
-    await expect(house().install(samplePackage({ id: skill.id, prose }))).rejects.toMatchObject({
+    await expect(skillGateway().install(samplePackage({ id: skill.id, prose }))).rejects.toMatchObject({
       code: 'skill/conflict',
     });
     expect(files()).toEqual(before);
@@ -140,15 +145,15 @@ describe('a package that was approved', () => {
   test('cannot be approved once it is edited in quarantine', async () => {
     const { skill, path, state } = await waiting();
     flip(path, (length) => length >> 1);
-    await expect(house().approve(skill.id)).rejects.toMatchObject({ code: 'skill/changed' });
+    await expect(skillGateway().approve(skill.id)).rejects.toMatchObject({ code: 'skill/changed' });
     expect(state()).toBe('quarantined');
   });
 
   test('cannot be switched on again once it is edited', async () => {
     const { skill, path, state } = await approved();
-    await house().change('disable', skill.id);
+    await skillGateway().change('disable', skill.id);
     flip(path, (length) => length >> 1);
-    await expect(house().change('enable', skill.id)).rejects.toMatchObject({ code: 'skill/changed' });
+    await expect(skillGateway().change('enable', skill.id)).rejects.toMatchObject({ code: 'skill/changed' });
     expect(state()).toBe('quarantined');
   });
 });

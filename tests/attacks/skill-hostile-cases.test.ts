@@ -3,12 +3,12 @@ import { auditSkill } from '../../packages/gateway/src/invoke/skills/audit.ts';
 import { type CaseJob, runCases } from '../../packages/gateway/src/invoke/skills/run-cases.ts';
 import { openPackage } from '../../packages/gateway/src/skills/package/open-package.ts';
 import { guest } from '../fixtures/modules/guest.ts';
-import { OLGA, standingHouse } from '../fixtures/skills/house.ts';
 import { samplePackage } from '../fixtures/skills/sample.ts';
+import { OLGA, sharedSkillGateway } from '../fixtures/skills/skill-gateway.ts';
 
 /* A package whose own test cases are made to hold, to deceive or to wear out whoever audits it. */
 
-const house = standingHouse();
+const skillGateway = sharedSkillGateway();
 let made = 0;
 
 type Case = {
@@ -35,13 +35,13 @@ const auditing = (id: string, signal = NEVER) => ({
 describe('a case that fails', () => {
   test('keeps its skill from being approved, also after an audit that runs no case', async () => {
     const wishes = withCases([GOOD, BAD]);
-    const { skill } = await house().install(samplePackage(wishes));
+    const { skill } = await skillGateway().install(samplePackage(wishes));
     expect(skill.report).toMatchObject({ verdict: 'failed', cases: { passed: 1, failed: 1 } });
     for (let times = 0; times < 2; times += 1) {
-      const again = await auditSkill(house().gateway, { ...auditing(wishes.id), withCases: false });
+      const again = await auditSkill(skillGateway().gateway, { ...auditing(wishes.id), withCases: false });
       expect(again.report).toMatchObject({ verdict: 'failed', cases: null });
     }
-    await expect(house().approve(wishes.id, { acceptFindings: true })).rejects.toMatchObject({
+    await expect(skillGateway().approve(wishes.id, { acceptFindings: true })).rejects.toMatchObject({
       code: 'skill/audit-failed',
     });
   });
@@ -50,11 +50,11 @@ describe('a case that fails', () => {
     const message = `\u001b[2J${'x'.repeat(5_000)}`;
     const fails = { bytes: guest(({ bytes }) => `(call $fail ${bytes(message)}) (i64.const 0)`) };
     const cases = Array.from({ length: 40 }, (_, at) => ({ name: `\u202e${at}`, tool: 'fails', output: 1 }));
-    const { skill } = await house().install(samplePackage({ ...withCases(cases), tools: { fails } }));
-    const told = skill.report?.findings.filter(({ id }) => id === 'cases/failed') ?? [];
+    const { skill } = await skillGateway().install(samplePackage({ ...withCases(cases), tools: { fails } }));
+    const reported = skill.report?.findings.filter(({ id }) => id === 'cases/failed') ?? [];
     expect(skill.report?.cases).toMatchObject({ failed: 40 });
-    expect(told.length).toBeLessThan(40);
-    for (const { sentence } of told) expect(sentence).toMatch(/^[\x20-\x7e…]{1,700}$/);
+    expect(reported.length).toBeLessThan(40);
+    for (const { sentence } of reported) expect(sentence).toMatch(/^[\x20-\x7e…]{1,700}$/);
   });
 });
 
@@ -66,27 +66,30 @@ describe('the cases of a package', () => {
 
   test('begin for as long as there is time, and are not run after that', async () => {
     const verdicts = async (mostMs: number) =>
-      (await runCases(house().gateway, jobOf({ mostMs }))).map(({ verdict }) => verdict);
+      (await runCases(skillGateway().gateway, jobOf({ mostMs }))).map(({ verdict }) => verdict);
     expect(await verdicts(600_000)).toEqual(['passed', 'passed']);
     expect(await verdicts(0)).toEqual(['not-run', 'not-run']);
   });
 
-  test('that somebody broke off say nothing about a skill that is in use', async () => {
-    const { id } = await house().adopt(withCases([GOOD]));
-    const broken = auditSkill(house().gateway, { ...auditing(id, AbortSignal.abort()), withCases: true });
+  test('that were aborted say nothing about a skill that is in use', async () => {
+    const { id } = await skillGateway().adopt(withCases([GOOD]));
+    const broken = auditSkill(skillGateway().gateway, {
+      ...auditing(id, AbortSignal.abort()),
+      withCases: true,
+    });
     await expect(broken).rejects.toMatchObject({ code: 'tier/cancelled' });
-    expect(house().stateOf(id, '1.0.0')).toBe('active');
-    expect((await house().call(`${id}.plain`)).code).toBe('ok');
+    expect(skillGateway().stateOf(id, '1.0.0')).toBe('active');
+    expect((await skillGateway().call(`${id}.plain`)).code).toBe('ok');
   });
 
   test('are not run once their skill was revoked', async () => {
-    const { id } = await house().adopt(withCases([GOOD]));
-    const begun = () => house().recordsOf('intent').length;
+    const { id } = await skillGateway().adopt(withCases([GOOD]));
+    const begun = () => skillGateway().recordsOf('intent').length;
     const before = begun();
-    await house().audit(id);
+    await skillGateway().audit(id);
     expect(begun()).toBe(before + 1);
-    await house().change('revoke', id);
-    await expect(house().audit(id)).rejects.toMatchObject({ code: 'skill/wrong-state' });
+    await skillGateway().change('revoke', id);
+    await expect(skillGateway().audit(id)).rejects.toMatchObject({ code: 'skill/wrong-state' });
     expect(begun()).toBe(before + 1);
   });
 });

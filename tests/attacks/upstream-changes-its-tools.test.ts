@@ -79,7 +79,7 @@ describe('an upstream server whose tools were accepted', () => {
     expect(changed).toMatchObject({ why: 'removed: echo' });
   });
 
-  test('and that offers others to somebody else is in quarantine for all', async () => {
+  test('and that offers others to another principal is in quarantine for all', async () => {
     const up = await accepted();
     up.offer([definition('echo')]);
     const call = await up.call('files.echo', {}, { tenant: 'other' });
@@ -118,7 +118,7 @@ describe('what an upstream server says of its tools', () => {
     expect((await control.call('files.echo')).code).toBe('ok');
   });
 
-  test('is searched for words to the model, which are shown to whoever looks', async () => {
+  test('is searched for instructions to the model, which are shown to the operator', async () => {
     const up = await openUpstream();
     up.offer([
       definition('echo', {

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
-import { makePlace, openUpstream, type Place } from '../fixtures/upstreams/index.ts';
+import { type Directories, makeDirectories, openUpstream } from '../fixtures/upstreams/index.ts';
 
 const SECRET = 'a secret of the host';
 
 /** The same server without a sandbox: what it is asked, and what it answers. */
-async function askOutside({ workspace }: Place, name: string, input: Json): Promise<string> {
+async function askOutside({ workspace }: Directories, name: string, input: Json): Promise<string> {
   const server = spawn(process.execPath, ['server.mjs'], {
     cwd: workspace,
     env: {},
@@ -41,7 +41,7 @@ describe('an upstream server in tier C', () => {
   });
 
   test('reads no file of the host outside of its workspace', async () => {
-    const place = makePlace();
+    const place = makeDirectories();
     const beside = join(place.base, 'beside');
     mkdirSync(beside, { mode: 0o755 });
     const file = join(beside, 'secret');

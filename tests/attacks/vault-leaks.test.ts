@@ -93,11 +93,11 @@ describe('a secret of the vault', () => {
       await run(words);
     expect(await run(['secrets', 'rm', 'db', '--json'])).toBe(2);
     expect(filesWith(state, [SECRET, PASSPHRASE])).toEqual([]);
-    const told = Buffer.from(printed.join('\n'));
-    expect([SECRET, PASSPHRASE].flatMap(spellings).filter((each) => told.includes(each))).toEqual([]);
+    const reported = Buffer.from(printed.join('\n'));
+    expect([SECRET, PASSPHRASE].flatMap(spellings).filter((each) => reported.includes(each))).toEqual([]);
     // The same search finds what is not secret.
     expect(filesWith(state, ['secret-used'])).toContain('palisade.db');
-    expect(told.includes('principal:agent:ada')).toBe(true);
+    expect(reported.includes('principal:agent:ada')).toBe(true);
   }, 120_000);
 
   test('is not in the log of the database before it is carried over, either', async () => {

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BearerProxy, startBearerProxy } from '../fixtures/mcp/bearer-proxy.ts';
-import { type House, makeHouse, mintToken, operate, type Serving, serve } from '../fixtures/mcp/house.ts';
+import {
+  type McpSetup,
+  makeMcpSetup,
+  mintToken,
+  operate,
+  type Serving,
+  serve,
+} from '../fixtures/mcp/setup.ts';
 import { request } from '../fixtures/mcp/wire.ts';
 import { checksThat, expectedFailures, requiredBy, runSuite, type Scenario, type SuiteRun } from './suite.ts';
 
@@ -53,17 +60,17 @@ const ERAS = [
 
 describe.each(ERAS)('revision $revision', ({ revision, era, required, passed, whole, beside }) => {
   const baseline = new URL(`./expected-failures-${revision}.yml`, import.meta.url);
-  let house: House;
+  let setup: McpSetup;
   let serving: Serving;
   let proxy: BearerProxy;
   let ran: SuiteRun;
   let scored: readonly Scenario[];
 
   beforeAll(async () => {
-    house = makeHouse({ toml: tomlOf(era), policies: POLICIES, scripts: [FIXTURE] });
-    await operate(house, 'upstream', 'refresh', 'fixture');
-    const token = await mintToken(house, 'agent:suite', '--approver', 'user:grace');
-    serving = await serve(house);
+    setup = makeMcpSetup({ toml: tomlOf(era), policies: POLICIES, scripts: [FIXTURE] });
+    await operate(setup, 'upstream', 'refresh', 'fixture');
+    const token = await mintToken(setup, 'agent:suite', '--approver', 'user:grace');
+    serving = await serve(setup);
     // The first call starts the fixture server, which takes longer than the suite waits for some answers.
     await request(serving.url, token, 'tools/call', { name: 'test_simple_text', arguments: {} });
     proxy = await startBearerProxy(serving.url, token);
@@ -74,7 +81,7 @@ describe.each(ERAS)('revision $revision', ({ revision, era, required, passed, wh
   afterAll(async () => {
     await proxy?.stop();
     await serving?.stop();
-    house?.remove();
+    setup?.remove();
   });
 
   test('the suite ends well', () => {
@@ -106,7 +113,7 @@ describe.each(ERAS)('revision $revision', ({ revision, era, required, passed, wh
   ])('%s went along the line, in the name of the credential', async (tool) => {
     type Found = { readonly records: readonly { readonly principal: string }[] };
     const words = ['--kind', 'ended', '--tool', tool];
-    const { records } = await operate<Found>(house, 'journal', 'search', ...words);
+    const { records } = await operate<Found>(setup, 'journal', 'search', ...words);
     expect(records.length).toBeGreaterThan(0);
     expect(new Set(records.map(({ principal }) => principal))).toEqual(new Set(['agent:suite']));
   });

@@ -17,11 +17,11 @@ import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { openRecords } from '../../packages/gateway/src/open.ts';
 import { openCgroups } from '../../packages/gateway/src/tiers/cgroup/cgroups.ts';
 import { AT_ONCE } from '../../packages/gateway/src/tiers/process/open.ts';
-import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { leftovers, NO_TRACES, type Traces, traces } from '../fixtures/commands/leftovers.ts';
 
 const MIB = 1024 * 1024;
-const gateway = standingGateway();
+const gateway = sharedGateway();
 const { workspace, stateDir } = gateway;
 
 /** More than the sandboxes themselves need, and soon used up. */
@@ -83,12 +83,12 @@ afterEach(async () => {
 });
 
 /** What callers were told, for a comparison with the journal at the end. */
-const told: string[] = [];
+const reported: string[] = [];
 
 /** Runs a command and keeps what the caller is told; every failure has a remedy in the table. */
 async function run(input: object, signal?: AbortSignal): Promise<CommandEnd> {
   const end = await gateway.run(input, signal);
-  told.push(end.code);
+  reported.push(end.code);
   if (end.code !== 'ok') expect(CODES).toHaveProperty([end.code, 'remedy'], expect.stringMatching(/\.$/));
   return end;
 }
@@ -279,7 +279,7 @@ test('all of it is in the journal, as the callers were told', async () => {
     return code === undefined ? [] : [code];
   });
   records.release();
-  expect(codes.sort()).toEqual(told.sort());
+  expect(codes.sort()).toEqual(reported.sort());
 });
 
 function readRecords() {

@@ -14,7 +14,7 @@ import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { verifyLive } from '../../packages/gateway/src/journal/verify.ts';
 import { openGateway, openRecords } from '../../packages/gateway/src/open.ts';
 import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
 import { leftovers, NO_TRACES, traces } from '../fixtures/commands/leftovers.ts';
 
 const RUNS = 50;
@@ -78,13 +78,13 @@ async function killedInTheMiddle(program: string, { stateDir, workspace }: Place
 }
 
 describe('a gateway that is killed in the middle of 50 commands', async () => {
-  const place = makePlace(TOML);
-  const { stateDir, workspace } = place;
+  const directories = makeDirectories(TOML);
+  const { stateDir, workspace } = directories;
   const base = dirname(stateDir);
   afterAll(() => rmSync(base, { recursive: true, force: true }));
   const program = await makeProgram(base);
   const before = traces(stateDir);
-  const { alive, acknowledged } = await killedInTheMiddle(program, place);
+  const { alive, acknowledged } = await killedInTheMiddle(program, directories);
 
   test('had commands of both tiers running, with daemons', () => {
     const count = (words: RegExp) => alive.processes.filter((line) => words.test(line)).length;

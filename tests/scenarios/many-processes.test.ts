@@ -54,11 +54,11 @@ describe('a hundred calls of many processes on one state directory', () => {
     const state = scratch();
     const input = '{"ms":10001}';
     const call = ['call', 'palisade.sleep', '--input', input, '--as', 'agent:ada', '--timeout', '50'];
-    const asked = JSON.parse((await palisade([...call, '--json', '--state', state])).out) as Ended & {
+    const requested = JSON.parse((await palisade([...call, '--json', '--state', state])).out) as Ended & {
       readonly message: string;
     };
-    expect(asked.code).toBe('policy/approval-required');
-    const [id = ''] = /apr_\w+/.exec(asked.message) ?? [];
+    expect(requested.code).toBe('policy/approval-required');
+    const [id = ''] = /apr_\w+/.exec(requested.message) ?? [];
     expect((await palisade(['approvals', 'approve', id, '--state', state])).status).toBe(0);
     const ended = await raceFrom(10, state, ['default', 'palisade.sleep', input]);
     // The one that runs is stopped by its time limit; that it ran is what counts.

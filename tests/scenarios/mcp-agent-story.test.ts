@@ -1,7 +1,14 @@
 import { type KeyRing, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { palisade } from '../fixtures/cli.ts';
-import { type House, makeHouse, mintToken, operate, type Serving, serve } from '../fixtures/mcp/house.ts';
+import {
+  type McpSetup,
+  makeMcpSetup,
+  mintToken,
+  operate,
+  type Serving,
+  serve,
+} from '../fixtures/mcp/setup.ts';
 import { request } from '../fixtures/mcp/wire.ts';
 
 /*
@@ -35,25 +42,25 @@ type Result = {
   readonly _meta: { readonly 'dev.palisade/receipt': { readonly callId: string } };
 };
 
-let house: House;
+let setup: McpSetup;
 let serving: Serving;
 let ada: string;
 let eve: string;
 let ring: KeyRing;
 
 beforeAll(async () => {
-  house = makeHouse({ policies: POLICIES });
-  ada = await mintToken(house, 'agent:ada');
-  eve = await mintToken(house, 'agent:eve');
-  serving = await serve(house);
-  const read = await parseKeyRing((await palisade(['keys', 'export', '--state', house.state])).out);
+  setup = makeMcpSetup({ policies: POLICIES });
+  ada = await mintToken(setup, 'agent:ada');
+  eve = await mintToken(setup, 'agent:eve');
+  serving = await serve(setup);
+  const read = await parseKeyRing((await palisade(['keys', 'export', '--state', setup.state])).out);
   if (!read.ok) throw new Error(read.why);
   ring = read.keys;
 });
 
 afterAll(async () => {
   await serving?.stop();
-  house?.remove();
+  setup?.remove();
 });
 
 async function toolsOf(token: string): Promise<readonly string[]> {
@@ -101,7 +108,7 @@ describe('an agent behind a gateway', () => {
     const again = await echo(ASKED);
     expect(again.structuredContent).toMatchObject({ status: 'approval_required', approvalId });
 
-    await operate(house, 'approvals', 'approve', approvalId, '--as', 'user:grace');
+    await operate(setup, 'approvals', 'approve', approvalId, '--as', 'user:grace');
     const changed = await echo(CHANGED);
     expect(changed.structuredContent).toMatchObject({ status: 'approval_required' });
     expect(changed.structuredContent.approvalId).not.toBe(approvalId);

@@ -6,7 +6,7 @@ import { type KeyRing, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PALISADE, palisade } from '../fixtures/cli.ts';
 import { type BearerProxy, startBearerProxy } from '../fixtures/mcp/bearer-proxy.ts';
-import { type House, makeHouse, mintToken, type Serving, serve } from '../fixtures/mcp/house.ts';
+import { type McpSetup, makeMcpSetup, mintToken, type Serving, serve } from '../fixtures/mcp/setup.ts';
 
 /*
  * Clients that others wrote, each a program of its own: the official libraries in both versions, and the inspector. Each
@@ -28,18 +28,18 @@ type CallResult = {
 };
 type Seen = { readonly tools: readonly string[]; readonly result: CallResult; readonly receipt: string };
 
-let house: House;
+let setup: McpSetup;
 let serving: Serving;
 let proxy: BearerProxy;
 let token: string;
 let ring: KeyRing;
 
 beforeAll(async () => {
-  house = makeHouse();
-  token = await mintToken(house, 'agent:ada');
-  serving = await serve(house);
+  setup = makeMcpSetup();
+  token = await mintToken(setup, 'agent:ada');
+  serving = await serve(setup);
   proxy = await startBearerProxy(serving.url, token);
-  const { out } = await palisade(['keys', 'export', '--state', house.state]);
+  const { out } = await palisade(['keys', 'export', '--state', setup.state]);
   const read = await parseKeyRing(out);
   if (!read.ok) throw new Error(read.why);
   ring = read.keys;
@@ -48,13 +48,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await proxy?.stop();
   await serving?.stop();
-  house?.remove();
+  setup?.remove();
 });
 
 const run = promisify(execFile);
 
 /** How a client starts `palisade mcp`, as its user would have it in its configuration. */
-const stdio = () => [process.execPath, PALISADE, 'mcp', '--as', 'agent:ada', '--state', house.state];
+const stdio = () => [process.execPath, PALISADE, 'mcp', '--as', 'agent:ada', '--state', setup.state];
 
 async function tour(version: string, mode: string, transport: 'stdio' | 'http'): Promise<Seen> {
   const [command, ...args] = stdio();
@@ -107,13 +107,13 @@ describe.each(CLIENTS)('%s', (_name, visit) => {
     expect(output).toMatchObject({ message: INPUT.message });
     expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(output);
 
-    const told = result._meta['dev.palisade/receipt'];
-    expect(told.status).toBe('ok');
-    expect(told.receipt).toBe(createHash('sha256').update(receipt).digest('hex'));
+    const reported = result._meta['dev.palisade/receipt'];
+    expect(reported.status).toBe('ok');
+    expect(reported.receipt).toBe(createHash('sha256').update(receipt).digest('hex'));
     const report = await verifyReceipt(receipt, ring, { input: output, output });
     expect(report.checks.filter(({ ok }) => !ok)).toEqual([]);
     expect(report.statement?.predicate).toMatchObject({
-      call: { id: told.callId, door: 'mcp' },
+      call: { id: reported.callId, door: 'mcp' },
       principal: 'agent:ada',
       tool: { id: 'palisade.echo' },
     });

@@ -3,7 +3,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { runBare } from '../fixtures/modules/bare.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { BROTLI, ZSTD } from '../fixtures/modules/programs/codecs.ts';
 import { quickJsGuest } from '../fixtures/modules/programs/quickjs.ts';
 import { resvgGuest } from '../fixtures/modules/programs/resvg.ts';
@@ -69,7 +69,7 @@ const GUESTS = {
 } as const;
 const NAMES = Object.keys(GUESTS) as (keyof typeof GUESTS)[];
 
-const { call } = standingModules(() => ({
+const { call } = sharedModules(() => ({
   config: `[limits]\nfuel = ${LIMITS.fuel}\n`,
   tools: [
     ...NAMES.map((name) => moduleTool(`npm.${name}`, GUESTS[name].module, { limits: LIMITS })),
@@ -203,17 +203,17 @@ describe('resvg', () => {
 });
 
 test('programs of npm work for several tenants at once, each with its own answer', async () => {
-  const asked = Array.from({ length: 16 }, (_, number) => ({
+  const requested = Array.from({ length: 16 }, (_, number) => ({
     tenant: `tenant-${number % 4}`,
     sqlite: { statements: [`select json_array(${number}, '${'x'.repeat(number)}')`] },
     quickjs: { script: `${number} * 2` },
   }));
   const ends = await Promise.all(
-    asked.flatMap(({ tenant, sqlite, quickjs }) => [
+    requested.flatMap(({ tenant, sqlite, quickjs }) => [
       call('npm.sqlite', sqlite, { tenant }),
       call('npm.quickjs', quickjs, { tenant }),
     ]),
   );
-  const expected = asked.flatMap((_, number) => [[number, 'x'.repeat(number)], { value: number * 2 }]);
+  const expected = requested.flatMap((_, number) => [[number, 'x'.repeat(number)], { value: number * 2 }]);
   expect(ends.map(({ output }) => output)).toEqual(expected);
 });

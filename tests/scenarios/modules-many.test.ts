@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { engines } from '../fixtures/modules/engines.ts';
 import { ECHO, guest, listOf } from '../fixtures/modules/guest.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 import { volume } from '../volume/volume.ts';
 
@@ -31,7 +31,7 @@ const STORES = guest(
     (call $told (call $storage_get (i32.const 30000) ${bytes('notes/last')}) (i32.const 8))`,
 );
 
-const { call, opened } = standingModules(() => ({
+const { call, opened } = sharedModules(() => ({
   tools: [
     moduleTool('test.echo', guest(ECHO)),
     moduleTool('test.sums', guest(SUMS)),
@@ -66,7 +66,7 @@ describe('modules', () => {
   test('of 20 tenants in 200 calls at once give each caller its own answer', async () => {
     await call('test.echo');
     const before = process.memoryUsage().rss;
-    const asked = Array.from({ length: 200 }, (_, number) => ({
+    const requested = Array.from({ length: 200 }, (_, number) => ({
       tool: ['test.echo', 'test.sums', 'test.logs', 'test.stores'][number % 4] ?? '',
       tenant: `tenant-${number % TENANTS}`,
       input: { canary: `${number}-${'x'.repeat(number)}`, tenant: `tenant-${number % TENANTS}` },
@@ -74,7 +74,7 @@ describe('modules', () => {
     const times: number[] = [];
     const beganMs = performance.now();
     const ends = await Promise.all(
-      asked.map(async ({ tool, input, tenant }) => {
+      requested.map(async ({ tool, input, tenant }) => {
         const end = await call(tool, input, { tenant });
         times.push(performance.now() - beganMs);
         return end;
@@ -82,7 +82,7 @@ describe('modules', () => {
     );
     console.info(`200 calls at once: ${times.at(-1)?.toFixed()} ms, p99 ${p99(times).toFixed()} ms`);
     for (const [index, end] of ends.entries()) {
-      const { tool, input, tenant } = asked[index] ?? { tool: '', input: {}, tenant: '' };
+      const { tool, input, tenant } = requested[index] ?? { tool: '', input: {}, tenant: '' };
       expect(end.code).toBe('ok');
       if (tool === 'test.echo' || tool === 'test.logs') expect(end.output).toEqual(input);
       if (tool === 'test.sums') expect(end.output).toEqual([sumOf(input)]);

@@ -1,6 +1,6 @@
 import { init, mdToHtml } from 'md4w';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { markdownGuest, RENDERER } from '../fixtures/modules/markdown.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
@@ -19,7 +19,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   ).join('\n'),
 };
 
-const { call } = standingModules(() => ({ tools: [moduleTool('docs.render', markdownGuest())] }));
+const { call } = sharedModules(() => ({ tools: [moduleTool('docs.render', markdownGuest())] }));
 
 beforeAll(() => init(RENDERER));
 

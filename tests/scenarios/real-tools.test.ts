@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { standingAgent } from '../fixtures/commands/as-agent.ts';
-import { type CommandEnd, openCommandGateway, standingGateway } from '../fixtures/commands/index.ts';
+import { sharedAgent } from '../fixtures/commands/as-agent.ts';
+import { type CommandEnd, openCommandGateway, sharedGateway } from '../fixtures/commands/index.ts';
 import { leftovers, NO_TRACES, traces } from '../fixtures/commands/leftovers.ts';
 
 const SEARCH_PATH = ['/usr/local/bin', '/usr/bin', '/bin'];
@@ -28,7 +28,7 @@ function settings(process: Readonly<Record<string, readonly string[]>>): string 
   return `[process]\n${lines.join('\n')}\n`;
 }
 
-const gateway = standingGateway(nodeSettings());
+const gateway = sharedGateway(nodeSettings());
 const { workspace } = gateway;
 
 /** Writes a file into a directory of the workspace. */
@@ -229,10 +229,10 @@ describe('in a jail, with the settings that a new installation has,', () => {
 
   test('a program that lives elsewhere runs once the operator names its place', async () => {
     const elsewhere = programElsewhere();
-    const told = await openCommandGateway(
+    const reported = await openCommandGateway(
       settings({ read_only: [elsewhere], search_path: [...SEARCH_PATH, elsewhere] }),
     );
-    expect(printed(await told.run({ command: 'greet' }))).toBe('greetings\n');
+    expect(printed(await reported.run({ command: 'greet' }))).toBe('greetings\n');
   });
 
   test('and nothing of all this is left on the machine', async () => {
@@ -243,7 +243,7 @@ describe('in a jail, with the settings that a new installation has,', () => {
 });
 
 describe('under the policies that a new state directory gets, an agent', () => {
-  const agent = standingAgent('ada');
+  const agent = sharedAgent('ada');
 
   test.each<[string, string[], RegExp]>([
     ['git', ['init', '-q'], /^$/],

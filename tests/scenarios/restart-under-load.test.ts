@@ -11,14 +11,14 @@ import { readEnvironment } from '../../packages/gateway/src/config/environment.t
 import { openRecords } from '../../packages/gateway/src/open.ts';
 import { bodyOf, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { PALISADE, palisade } from '../fixtures/cli.ts';
-import { makePlace } from '../fixtures/commands/index.ts';
+import { makeDirectories } from '../fixtures/commands/index.ts';
 
 /* Agents go on calling while their gateway is restarted and killed under them; each call is one call all the same. */
 
 const CLIENTS = 4;
 const ENDS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'];
-const place = makePlace('');
-const { stateDir, workspace } = place;
+const directories = makeDirectories('');
+const { stateDir, workspace } = directories;
 
 /** How one call ended for whoever made it. */
 type Answer = { readonly name: string; readonly callId: string | null; readonly code: string };
@@ -93,12 +93,12 @@ describe('a gateway that is restarted and killed under load', () => {
   beforeAll(async () => {
     const words = ['--principal', 'agent:load', '--scopes', 'call', '--expires', '1h', '--json'];
     const made = await palisade(['token', 'create', ...words, '--state', stateDir]);
-    const house = { port: await freePort(), token: JSON.parse(made.out).token as string };
-    let child = await start(house);
+    const setup = { port: await freePort(), token: JSON.parse(made.out).token as string };
+    let child = await start(setup);
     started.push(child);
     let isOver = false;
     const agents = Array.from({ length: CLIENTS }, (_, i) => {
-      const { port, token } = house;
+      const { port, token } = setup;
       const client = new PalisadeClient({ url: `http://127.0.0.1:${port}`, token, retries: 100 });
       return agent(client, `agent${i}`, () => isOver);
     });
@@ -108,7 +108,7 @@ describe('a gateway that is restarted and killed under load', () => {
       while (linesOf('done').length < before + CLIENTS || linesOf('begun').length === linesOf('done').length)
         await sleep(5);
       statuses.push(await end(child, signal));
-      child = await start(house);
+      child = await start(setup);
       started.push(child);
     }
     isOver = true;

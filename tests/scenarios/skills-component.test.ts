@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { palisade, scratch } from '../fixtures/cli.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { type Built, skillBuilder } from '../fixtures/skills/build.ts';
 import {
   BROKEN,
@@ -25,7 +25,7 @@ const build = skillBuilder();
 const built: { component?: Built } = {};
 const state = join(scratch(), 'state');
 
-const { call } = standingModules(async () => {
+const { call } = sharedModules(async () => {
   const [component, words, visits] = await Promise.all([
     build('javascript', 'skill'),
     build('c', 'words'),

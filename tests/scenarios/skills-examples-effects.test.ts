@@ -6,8 +6,8 @@ import { narrowGrant } from '../../packages/gateway/src/skills/grant.ts';
 import { openPackage } from '../../packages/gateway/src/skills/package/open-package.ts';
 import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
 import type { Entries } from '../../packages/gateway/src/skills/package/skill-package.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
-import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
+import { type Standing, sharedServers } from '../fixtures/modules/servers.ts';
 import { exampleSkill, movedTo } from '../fixtures/skills/example-skills.ts';
 
 /* The skills that reach something, on real parts: a server, the vault, the storage, the clock and random bytes. */
@@ -22,11 +22,11 @@ type Seen = { readonly method: string; readonly url: string; readonly body: stri
 >;
 type Answer = { readonly status: number; readonly body: string; readonly is_cut: boolean };
 
-const { http } = standingServers();
+const { http } = sharedServers();
 const seen: Seen[] = [];
 const sites: { api?: Standing; other?: Standing } = {};
 
-const { call, opened } = standingModules(async () => {
+const { call, opened } = sharedModules(async () => {
   sites.other = await http((_, response) => response.end('another host'));
   sites.api = await http(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
@@ -52,9 +52,13 @@ const { call, opened } = standingModules(async () => {
   };
 });
 
-type Given = { readonly status?: number; readonly body?: string | Buffer; readonly headers?: () => object };
+type StubAnswer = {
+  readonly status?: number;
+  readonly body?: string | Buffer;
+  readonly headers?: () => object;
+};
 
-const ANSWERS: Readonly<Record<string, Given>> = {
+const ANSWERS: Readonly<Record<string, StubAnswer>> = {
   '/base/items': {},
   '/base/echo': { body: `the token is ${TOKEN}` },
   '/base/large': { body: LARGE },
@@ -129,11 +133,11 @@ describe('the skill http-client', () => {
     ['another host than was granted', 'elsewhere', '/', '(denied)'],
     ['a token that was withheld', 'no-token', '/items', '(denied)'],
   ])('says why it has no answer: %s', async (_, name, path, why) => {
-    const asked = sites.other?.asked.length;
+    const requested = sites.other?.asked.length;
     const before = seen.length;
     const { code, message } = await call(`examples.${name}.fetch`, { path });
     expect([code, message]).toEqual(['tier/tool-error', expect.stringContaining(why)]);
-    expect(sites.other?.asked).toHaveLength(asked ?? -1);
+    expect(sites.other?.asked).toHaveLength(requested ?? -1);
     if (name !== 'http-client') expect(seen).toHaveLength(before);
   });
 });

@@ -3,19 +3,21 @@ import { parseCases } from '../../packages/gateway/src/skills/audit/cases.ts';
 import { packSkill, signPackage } from '../../packages/gateway/src/skills/package/pack.ts';
 import { palisade } from '../fixtures/cli.ts';
 import { EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
-import { standingHouse } from '../fixtures/skills/house.ts';
 import { MALLORY as AUTHOR, publicDocument } from '../fixtures/skills/sample.ts';
+import { sharedSkillGateway } from '../fixtures/skills/skill-gateway.ts';
 
 /* Every example of the folder `skills`, from its source to a call that an agent makes: packed, signed, installed, approved. */
 
-const house = standingHouse({ config: '[limits]\nfuel = 50000000\n', version: '0.1.0' });
+const skillGateway = sharedSkillGateway({ config: '[limits]\nfuel = 50000000\n', version: '0.1.0' });
 let trusted: Promise<unknown> | null = null;
 
 async function installed(name: string) {
-  trusted ??= house().trust('examples', publicDocument(AUTHOR));
+  trusted ??= skillGateway().trust('examples', publicDocument(AUTHOR));
   await trusted;
   const { files, manifest } = await exampleSkill(name);
-  const { skill } = await house().install(signPackage(packSkill(files, { palisade: '0.1.0' }), AUTHOR));
+  const { skill } = await skillGateway().install(
+    signPackage(packSkill(files, { palisade: '0.1.0' }), AUTHOR),
+  );
   return { skill, files, manifest };
 }
 
@@ -39,10 +41,10 @@ describe.each(EXAMPLE_SKILLS)('the example skill %s', (name) => {
       report: { verdict: 'passed', cases: { failed: 0 } },
     });
     const tool = `${manifest.id}.${cases[0]?.tool}`;
-    expect((await house().call(tool)).code).toBe('skill/quarantined');
-    await house().approve(manifest.id);
+    expect((await skillGateway().call(tool)).code).toBe('skill/quarantined');
+    await skillGateway().approve(manifest.id);
     for (const tried of cases.filter(({ needs }) => needs.length === 0).slice(0, 4)) {
-      const ended = await house().call(`${manifest.id}.${tried.tool}`, JSON.parse(tried.inputText));
+      const ended = await skillGateway().call(`${manifest.id}.${tried.tool}`, JSON.parse(tried.inputText));
       const { expect: wanted } = tried;
       expect(ended).toMatchObject('output' in wanted ? { code: 'ok', ...wanted } : { code: wanted.code });
     }

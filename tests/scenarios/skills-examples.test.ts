@@ -13,7 +13,7 @@ import type { Manifest } from '../../packages/gateway/src/skills/manifest/manife
 import { openPackage } from '../../packages/gateway/src/skills/package/open-package.ts';
 import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
 import type { SkillPackage } from '../../packages/gateway/src/skills/package/skill-package.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { ROOT } from '../fixtures/skills/build.ts';
 import { EXAMPLE_SKILLS, exampleSkill, exampleSkills } from '../fixtures/skills/example-skills.ts';
 
@@ -27,7 +27,7 @@ const MOST_FUEL = 50_000_000;
 const WORDS = 'The *quick* brown fox jumps\nover 13 lazy dögs. ';
 
 const packages = new Map<string, SkillPackage>();
-const { call, opened } = standingModules(async () => {
+const { call, opened } = sharedModules(async () => {
   for (const { name, files } of await exampleSkills())
     packages.set(name, openPackage(packSkill(files, { palisade: VERSION })));
   return { config: `[limits]\nfuel = ${MOST_FUEL}\n`, tools: [...packages.values()].flatMap(toolsOf) };

@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { CAPABILITY_KINDS } from '../../packages/gateway/src/core/wasm.ts';
 import { ABI_ERRORS, ABI_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/engine/abi.table.ts';
 import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
-import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
-import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
+import { type ModuleEnd, sharedModules } from '../fixtures/modules/index.ts';
+import { type Standing, sharedServers } from '../fixtures/modules/servers.ts';
 import { type Built, ROOT, skillBuilder } from '../fixtures/skills/build.ts';
 import { skillTool } from '../fixtures/skills/tool.ts';
 
@@ -15,13 +15,13 @@ const LANGUAGES = ['assemblyscript', 'c'] as const;
 const [HIDDEN, SHOWN] = ['sk-hidden-81hd72', 'shown: ü'];
 const [DENIED, MISSING, CONFLICT, INVALID] = [-1, -2, -5, -6];
 
-const { http } = standingServers();
+const { http } = sharedServers();
 const site: { here?: Standing } = {};
 const seen: { readonly [header: string]: unknown }[] = [];
 const built = new Map<string, Built>();
 const build = skillBuilder();
 
-const { call, opened } = standingModules(async () => {
+const { call, opened } = sharedModules(async () => {
   site.here = await http(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     seen.push({ ...request.headers, method: request.method, body });
@@ -56,7 +56,7 @@ function bytesOf(language: string): Uint8Array<ArrayBuffer> {
 }
 
 type Told = { readonly surroundings: { readonly now: number; readonly random: readonly number[] } };
-const toldBy = ({ output }: ModuleEnd) => output as unknown as Told;
+const reportedBy = ({ output }: ModuleEnd) => output as unknown as Told;
 
 /** Where a language has its names for the numbers of the ABI, and how it spells one. */
 const SPELLINGS = {
@@ -95,7 +95,7 @@ describe.each(LANGUAGES)('the library for %s', (language) => {
     const before = Date.now();
     const end = await everything(language);
     expect([end.code, end.message]).toEqual(['ok', '']);
-    const { surroundings } = toldBy(end);
+    const { surroundings } = reportedBy(end);
     expect(end.output).toEqual({
       capabilities: { counts: [1, 2, 1, 1], first: 30_000, none: MISSING, wrong: INVALID },
       channel: {
@@ -128,7 +128,7 @@ describe.each(LANGUAGES)('the library for %s', (language) => {
   });
 
   test('gives other random bytes to every call', async () => {
-    const [one, other] = [toldBy(await everything(language)), toldBy(await everything(language))];
+    const [one, other] = [reportedBy(await everything(language)), reportedBy(await everything(language))];
     expect(one.surroundings.random).toHaveLength(8);
     expect(one.surroundings.random.every((byte) => byte >= 0 && byte < 256)).toBe(true);
     expect(other.surroundings.random).not.toEqual(one.surroundings.random);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { palisade, scratch } from '../fixtures/cli.ts';
-import { standingModules } from '../fixtures/modules/index.ts';
+import { sharedModules } from '../fixtures/modules/index.ts';
 import { type Built, COMMANDS, CORE, type Language, ROOT, skillBuilder } from '../fixtures/skills/build.ts';
 import {
   BROKEN,
@@ -25,7 +25,7 @@ import { skillTool } from '../fixtures/skills/tool.ts';
 const build = skillBuilder();
 const built = new Map<string, Built>();
 const raw = new Map<Language, RawTool>();
-const { call } = standingModules(async () => {
+const { call } = sharedModules(async () => {
   const wanted = CORE.flatMap((language) => ['words', 'visits'].map((name) => [language, name] as const));
   await Promise.all(
     wanted.map(async ([language, name]) => built.set(`${language}-${name}`, await build(language, name))),

@@ -7,7 +7,7 @@ import { readEnvironment } from '../../packages/gateway/src/config/environment.t
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/open.ts';
 import { runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
-import { definition, makePlace, type Place } from '../fixtures/upstreams/index.ts';
+import { type Directories, definition, makeDirectories } from '../fixtures/upstreams/index.ts';
 
 type Message = {
   readonly id?: number;
@@ -15,17 +15,17 @@ type Message = {
   readonly error?: Json;
 };
 
-function edgeOf({ workspace }: Place) {
+function edgeOf({ workspace }: Directories) {
   const env = readEnvironment({}, { username: 'grace', homedir: '/nowhere' });
   return { env, cwd: workspace, clock: systemClock, random: systemRandom, openRecords, openGateway } as const;
 }
 
-function palisade(place: Place, ...words: readonly string[]) {
-  return runInside([...words, '--state', place.stateDir], edgeOf(place));
+function palisade(directories: Directories, ...words: readonly string[]) {
+  return runInside([...words, '--state', directories.stateDir], edgeOf(directories));
 }
 
 /** A client that started `palisade mcp wrap`, as it would have started the server. */
-function wrap(place: Place, ...words: readonly string[]) {
+function wrap(directories: Directories, ...words: readonly string[]) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const waiting = new Map<number, (message: Message) => void>();
   let rest = '';
@@ -37,8 +37,8 @@ function wrap(place: Place, ...words: readonly string[]) {
       waiting.get(message.id ?? -1)?.(message);
     }
   });
-  const argv = ['mcp', 'wrap', '--state', place.stateDir, ...words, '--', 'node', 'server.mjs'];
-  const ended = runInside(argv, { ...edgeOf(place), stdin, stdout });
+  const argv = ['mcp', 'wrap', '--state', directories.stateDir, ...words, '--', 'node', 'server.mjs'];
+  const ended = runInside(argv, { ...edgeOf(directories), stdin, stdout });
   onTestFinished(async () => {
     stdin.end();
     await ended;
@@ -64,19 +64,19 @@ function wrap(place: Place, ...words: readonly string[]) {
 
 describe('palisade mcp wrap', () => {
   test('says why it ended a server that it could not greet, and what a jail takes away', async () => {
-    const place = makePlace();
+    const directories = makeDirectories();
     const flood = `process.stdout.write('{"jsonrpc":"2.0","method":"notifications/x"}\\n'.repeat(3000)); setInterval(() => {}, 1000);`;
-    writeFileSync(join(place.workspace, 'flood.mjs'), flood);
-    const words = ['mcp', 'wrap', '--state', place.stateDir, '--', 'node', 'flood.mjs'];
-    const { status, err } = await runInside(words, edgeOf(place));
+    writeFileSync(join(directories.workspace, 'flood.mjs'), flood);
+    const words = ['mcp', 'wrap', '--state', directories.stateDir, '--', 'node', 'flood.mjs'];
+    const { status, err } = await runInside(words, edgeOf(directories));
     expect(err).toContain('Cannot wrap "flood": it wrote more than 1000 messages that answer nothing');
     expect(err).toContain('--read-only PATH');
     expect(status).toBe(CODES['tier/upstream-failed'].exitStatus);
   });
 
   test('gives a client the tools of the server under their own names, and those alone', async () => {
-    const place = makePlace();
-    const client = wrap(place, '--risk', 'low');
+    const directories = makeDirectories();
+    const client = wrap(directories, '--risk', 'low');
     await client.greet();
     const { result } = await client.ask('tools/list');
     const names = ((result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
@@ -90,20 +90,20 @@ describe('palisade mcp wrap', () => {
     });
     expect(ours.error ?? ours.result?.isError).toBeTruthy();
     expect((await client.end()).status).toBe(0);
-    const search = await palisade(place, 'journal', 'search', '--kind', 'ended', '--json');
+    const search = await palisade(directories, 'journal', 'search', '--kind', 'ended', '--json');
     expect(search.out).toContain('palisade.upstream.server');
   });
 
   test('asks for an approval where nobody named the risk, and the approval is found from outside', async () => {
-    const place = makePlace();
-    const client = wrap(place);
+    const directories = makeDirectories();
+    const client = wrap(directories);
     await client.greet();
     const call = { name: 'echo', arguments: { message: 'hello' } };
     const { result } = await client.ask('tools/call', call);
     expect(result).toMatchObject({ isError: true });
-    const listed = JSON.parse((await palisade(place, 'approvals', 'list', '--json')).out);
+    const listed = JSON.parse((await palisade(directories, 'approvals', 'list', '--json')).out);
     const [{ id }] = listed.approvals;
-    expect(await palisade(place, 'approvals', 'approve', id, '--as', 'user:grace')).toMatchObject({
+    expect(await palisade(directories, 'approvals', 'approve', id, '--as', 'user:grace')).toMatchObject({
       status: 0,
     });
     const again = await client.ask('tools/call', call);
@@ -111,32 +111,32 @@ describe('palisade mcp wrap', () => {
   });
 
   test('shows no tools of a server that was changed, until a person accepts it', async () => {
-    const place = makePlace();
-    writeFileSync(join(place.workspace, 'definitions.json'), JSON.stringify([definition('echo')]));
-    const first = wrap(place, '--name', 'files', '--risk', 'low');
+    const directories = makeDirectories();
+    writeFileSync(join(directories.workspace, 'definitions.json'), JSON.stringify([definition('echo')]));
+    const first = wrap(directories, '--name', 'files', '--risk', 'low');
     await first.greet();
     await first.end();
-    writeFileSync(join(place.workspace, 'definitions.json'), JSON.stringify([definition('pid')]));
-    const second = wrap(place, '--name', 'files', '--risk', 'low');
+    writeFileSync(join(directories.workspace, 'definitions.json'), JSON.stringify([definition('pid')]));
+    const second = wrap(directories, '--name', 'files', '--risk', 'low');
     await second.greet();
     expect((await second.ask('tools/list')).result).toMatchObject({ tools: [] });
     expect(await second.end()).toMatchObject({ err: expect.stringContaining('quarantined  files') });
-    expect(await palisade(place, 'upstream', 'list')).toMatchObject({
+    expect(await palisade(directories, 'upstream', 'list')).toMatchObject({
       out: expect.stringMatching(/files +quarantined/),
     });
-    const shown = await palisade(place, 'upstream', 'show', 'files');
+    const shown = await palisade(directories, 'upstream', 'show', 'files');
     expect(shown.out).toMatch(/added: pid/);
-    expect((await palisade(place, 'upstream', 'approve', 'files')).status).not.toBe(0);
-    expect(await palisade(place, 'upstream', 'approve', 'files', '--yes')).toMatchObject({ status: 0 });
-    const third = wrap(place, '--name', 'files', '--risk', 'low');
+    expect((await palisade(directories, 'upstream', 'approve', 'files')).status).not.toBe(0);
+    expect(await palisade(directories, 'upstream', 'approve', 'files', '--yes')).toMatchObject({ status: 0 });
+    const third = wrap(directories, '--name', 'files', '--risk', 'low');
     await third.greet();
     expect((await third.ask('tools/list')).result).toMatchObject({ tools: [{ name: 'pid' }] });
   });
 
   test('says why a server does not come up', async () => {
-    const place = makePlace();
-    writeFileSync(join(place.workspace, 'server.mjs'), 'throw new Error("no licence");');
-    const { err, status } = await wrap(place).end();
+    const directories = makeDirectories();
+    writeFileSync(join(directories.workspace, 'server.mjs'), 'throw new Error("no licence");');
+    const { err, status } = await wrap(directories).end();
     expect(status).toBe(1);
     expect(err).toMatch(/Cannot wrap "server".*no licence/);
   });
@@ -144,42 +144,42 @@ describe('palisade mcp wrap', () => {
 
 describe('palisade upstream', () => {
   test('says where to name a server when there is none', async () => {
-    const place = makePlace();
+    const directories = makeDirectories();
     for (const verb of ['list', 'refresh']) {
-      const { out, err, status } = await palisade(place, 'upstream', verb);
+      const { out, err, status } = await palisade(directories, 'upstream', verb);
       expect([status, out]).toEqual([0, 'No upstream server is configured.\n']);
       expect(err).toContain('add [[upstream]] to palisade.toml');
     }
   });
 
   test('lists, starts, shows and accepts the servers of the configuration', async () => {
-    const place = makePlace();
-    const toml = `[[upstream]]\nname = "files"\ncommand = ["node", "server.mjs"]\nworkspace = "${place.workspace}"\nrisk = "low"\n`;
-    writeFileSync(join(place.stateDir, 'palisade.toml'), toml, { mode: 0o600 });
+    const directories = makeDirectories();
+    const toml = `[[upstream]]\nname = "files"\ncommand = ["node", "server.mjs"]\nworkspace = "${directories.workspace}"\nrisk = "low"\n`;
+    writeFileSync(join(directories.stateDir, 'palisade.toml'), toml, { mode: 0o600 });
     const offer = (...names: string[]) =>
       writeFileSync(
-        join(place.workspace, 'definitions.json'),
+        join(directories.workspace, 'definitions.json'),
         JSON.stringify(names.map((name) => definition(name))),
       );
     offer('echo');
-    expect((await palisade(place, 'upstream', 'list')).out).toMatch(/files +unmet/);
-    expect(await palisade(place, 'upstream', 'refresh')).toMatchObject({ status: 0 });
-    expect((await palisade(place, 'upstream', 'list')).out).toMatch(/files +accepted/);
+    expect((await palisade(directories, 'upstream', 'list')).out).toMatch(/files +unmet/);
+    expect(await palisade(directories, 'upstream', 'refresh')).toMatchObject({ status: 0 });
+    expect((await palisade(directories, 'upstream', 'list')).out).toMatch(/files +accepted/);
     offer('echo', 'pid');
-    expect((await palisade(place, 'upstream', 'refresh', 'files')).status).toBe(
+    expect((await palisade(directories, 'upstream', 'refresh', 'files')).status).toBe(
       CODES['upstream/quarantined'].exitStatus,
     );
-    const shown = JSON.parse((await palisade(place, 'upstream', 'show', 'files', '--json')).out);
+    const shown = JSON.parse((await palisade(directories, 'upstream', 'show', 'files', '--json')).out);
     expect(shown).toMatchObject({ state: 'quarantined', difference: { added: ['pid'] } });
-    const call = await palisade(place, 'call', 'files.echo', '--as', 'agent:ada', '--json');
+    const call = await palisade(directories, 'call', 'files.echo', '--as', 'agent:ada', '--json');
     expect(call.out).toContain('upstream/quarantined');
-    expect(await palisade(place, 'upstream', 'approve', 'files', '--yes', '--as', 'agent:ada')).toMatchObject(
-      {
-        err: expect.stringContaining('agent:ada'),
-      },
-    );
+    expect(
+      await palisade(directories, 'upstream', 'approve', 'files', '--yes', '--as', 'agent:ada'),
+    ).toMatchObject({
+      err: expect.stringContaining('agent:ada'),
+    });
     const approved = await palisade(
-      place,
+      directories,
       'upstream',
       'approve',
       'files',
@@ -188,7 +188,7 @@ describe('palisade upstream', () => {
       shown.offeredDigest,
     );
     expect(approved.status).toBe(0);
-    expect((await palisade(place, 'upstream', 'show', 'nobody')).err).toContain('it is not configured');
-    expect(readFileSync(join(place.stateDir, 'palisade.toml'), 'utf8')).toBe(toml);
+    expect((await palisade(directories, 'upstream', 'show', 'nobody')).err).toContain('it is not configured');
+    expect(readFileSync(join(directories.stateDir, 'palisade.toml'), 'utf8')).toBe(toml);
   });
 });

@@ -14,6 +14,7 @@ export {
   UNAVAILABLE,
 } from './answer';
 export { bytesOf, textOf } from './bytes';
+export { config, DEBUG, ERROR, INFO, log, nowMs, randomBytes, WARNING } from './environment';
 export { Header, Request, Response } from './http';
 export { joined } from './join';
 export {
@@ -32,5 +33,4 @@ export {
 export { parseJson, readJson } from './json-reader';
 export { writeJson } from './json-writer';
 export * from './palisade_v1';
-export { config, DEBUG, ERROR, INFO, log, nowMs, randomBytes, WARNING } from './environment';
 export { fail, palisade_alloc, run } from './tool';

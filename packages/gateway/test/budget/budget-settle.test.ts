@@ -131,11 +131,11 @@ describe('balances()', () => {
   it('leaves out windows that ended and hold nothing, and no more than asked for', () => {
     const { store, hold, settle: settled } = world(rule({ name: 'a' }), rule({ name: 'b', per: 'tool' }));
     hold('call_1');
-    const asked = { rules: [], nowMs: NOON + HOUR, limit: 10 };
-    expect(balances(store, asked)).toHaveLength(2);
-    expect(balances(store, { ...asked, limit: 1 })).toHaveLength(1);
+    const requested = { rules: [], nowMs: NOON + HOUR, limit: 10 };
+    expect(balances(store, requested)).toHaveLength(2);
+    expect(balances(store, { ...requested, limit: 1 })).toHaveLength(1);
     settled('call_1', 'as-reserved');
-    expect(balances(store, asked)).toEqual([]);
+    expect(balances(store, requested)).toEqual([]);
   });
 });
 

@@ -1,50 +1,58 @@
 import { describe, expect, it } from 'vitest';
 import { CHANNEL_LIMITS } from '../../src/channels/queue.ts';
-import { ADA, BOB, bytesOf, drain, openChannels, sit, textOf } from './sample.ts';
+import { ADA, BOB, bytesOf, drain, openChannels, subscribe, textOf } from './sample.ts';
 
 const { messageBytes, queueMessages, queueBytes, channelsPerTenant, subscribersPerTenant } = CHANNEL_LIMITS;
 
 describe('a message', () => {
   it('reaches everybody on the channel, in the order of publishing, with the name of its sender', () => {
     const channels = openChannels();
-    const [ada, bob] = [sit(channels), sit(channels, { sender: BOB })];
+    const [ada, bob] = [subscribe(channels), subscribe(channels, { sender: BOB })];
     expect(ada.publish('jobs', bytesOf('one'))).toBe('ok');
     expect(bob.publish('jobs', bytesOf('two'))).toBe('ok');
-    for (const seat of [ada, bob]) {
-      expect(seat.receive('jobs')).toEqual({ bytes: new Uint8Array(bytesOf('one')), sender: ADA, missed: 0 });
-      expect(seat.receive('jobs')).toEqual({ bytes: new Uint8Array(bytesOf('two')), sender: BOB, missed: 0 });
-      expect(seat.receive('jobs')).toBeNull();
+    for (const subscription of [ada, bob]) {
+      expect(subscription.receive('jobs')).toEqual({
+        bytes: new Uint8Array(bytesOf('one')),
+        sender: ADA,
+        missed: 0,
+      });
+      expect(subscription.receive('jobs')).toEqual({
+        bytes: new Uint8Array(bytesOf('two')),
+        sender: BOB,
+        missed: 0,
+      });
+      expect(subscription.receive('jobs')).toBeNull();
     }
   });
 
   it('is lost without harm when nobody listens, and does not reach who comes later', () => {
     const channels = openChannels();
-    const publisher = sit(channels, { receive: [] });
+    const publisher = subscribe(channels, { receive: [] });
     expect(publisher.publish('jobs', bytesOf('early'))).toBe('ok');
-    const late = sit(channels);
+    const late = subscribe(channels);
     expect(late.receive('jobs')).toBeNull();
     expect(publisher.publish('jobs', bytesOf('now'))).toBe('ok');
     expect(drain(late)).toEqual(['now']);
   });
 
   it.each([0, 1, messageBytes])('of %d bytes is taken', (size) => {
-    const seat = sit(openChannels());
-    expect(seat.publish('jobs', new Uint8Array(size).fill(7))).toBe('ok');
-    expect(seat.receive('jobs')).toMatchObject({ bytes: new Uint8Array(size).fill(7) });
+    const subscription = subscribe(openChannels());
+    expect(subscription.publish('jobs', new Uint8Array(size).fill(7))).toBe('ok');
+    expect(subscription.receive('jobs')).toMatchObject({ bytes: new Uint8Array(size).fill(7) });
   });
 
-  it('above 64 KiB is refused, whether or not somebody listens', () => {
+  it('above 64 KiB is refused, with and without a subscriber', () => {
     const channels = openChannels();
-    const publisher = sit(channels, { receive: [] });
+    const publisher = subscribe(channels, { receive: [] });
     expect(publisher.publish('jobs', new Uint8Array(messageBytes + 1))).toBe('too-large');
-    const listener = sit(channels);
+    const listener = subscribe(channels);
     expect(publisher.publish('jobs', new Uint8Array(messageBytes + 1))).toBe('too-large');
     expect(listener.receive('jobs')).toBeNull();
   });
 
   it('is as it was when it was published, whatever sender and receivers do to their bytes', () => {
     const channels = openChannels();
-    const [first, second] = [sit(channels), sit(channels)];
+    const [first, second] = [subscribe(channels), subscribe(channels)];
     const memory = Buffer.from('honest');
     first.publish('jobs', memory);
     memory.fill('x');
@@ -55,27 +63,27 @@ describe('a message', () => {
   });
 });
 
-describe('a seat', () => {
+describe('a subscription', () => {
   it('reaches the channels that were granted, each for its own act, and no others', async () => {
     const channels = openChannels();
-    const seat = sit(channels, { publish: ['out'], receive: ['in'] });
-    const other = sit(channels, { publish: ['in', 'secret'], receive: ['out', 'secret'] });
-    expect(seat.publish('out', bytesOf('x'))).toBe('ok');
+    const subscription = subscribe(channels, { publish: ['out'], receive: ['in'] });
+    const other = subscribe(channels, { publish: ['in', 'secret'], receive: ['out', 'secret'] });
+    expect(subscription.publish('out', bytesOf('x'))).toBe('ok');
     expect(textOf(other.receive('out'))).toBe('x');
     for (const name of ['in', 'secret', '', 'OUT', '__proto__', 'constructor'])
-      expect(seat.publish(name, bytesOf('x')), name).toBe('denied');
+      expect(subscription.publish(name, bytesOf('x')), name).toBe('denied');
     other.publish('secret', bytesOf('x'));
     for (const name of ['out', 'secret', '', 'IN', '__proto__', 'constructor']) {
-      expect(seat.receive(name), name).toBe('denied');
-      expect(await seat.wait(name, new AbortController().signal, 1_000), name).toBe('denied');
+      expect(subscription.receive(name), name).toBe('denied');
+      expect(await subscription.wait(name, new AbortController().signal, 1_000), name).toBe('denied');
     }
     expect(textOf(other.receive('secret'))).toBe('x');
   });
 
   it('of another tenant has channels of the same name and hears nothing of them', () => {
     const channels = openChannels();
-    const ours = sit(channels);
-    const theirs = sit(channels, { tenant: 'umbrella' });
+    const ours = subscribe(channels);
+    const theirs = subscribe(channels, { tenant: 'umbrella' });
     ours.publish('jobs', bytesOf('ours'));
     expect(theirs.receive('jobs')).toBeNull();
     theirs.publish('jobs', bytesOf('theirs'));
@@ -85,7 +93,7 @@ describe('a seat', () => {
 
   it('is of no use once closed, and closing it twice closes no other', () => {
     const channels = openChannels();
-    const [gone, stays] = [sit(channels), sit(channels)];
+    const [gone, stays] = [subscribe(channels), subscribe(channels)];
     stays.publish('jobs', bytesOf('x'));
     gone.close();
     gone.close();
@@ -97,14 +105,14 @@ describe('a seat', () => {
 
   it('without queues closes without taking the channels of others with it', () => {
     const channels = openChannels();
-    const publisher = sit(channels, { receive: [] });
-    const first = sit(channels);
-    const before = sit(channels, { receive: [] });
+    const publisher = subscribe(channels, { receive: [] });
+    const first = subscribe(channels);
+    const before = subscribe(channels, { receive: [] });
     first.close();
-    const listener = sit(channels);
+    const listener = subscribe(channels);
     publisher.close();
     before.close();
-    const other = sit(channels, { receive: [] });
+    const other = subscribe(channels, { receive: [] });
     expect(other.publish('jobs', bytesOf('x'))).toBe('ok');
     expect(drain(listener)).toEqual(['x']);
   });
@@ -112,8 +120,8 @@ describe('a seat', () => {
   it('is not given for a name that is none', () => {
     const channels = openChannels();
     for (const name of ['', 'Jobs', 'a/b', '../a', 'a'.repeat(65)]) {
-      expect(() => sit(channels, { publish: [name] }), name).toThrow(TypeError);
-      expect(() => sit(channels, { receive: [name] }), name).toThrow(TypeError);
+      expect(() => subscribe(channels, { publish: [name] }), name).toThrow(TypeError);
+      expect(() => subscribe(channels, { receive: [name] }), name).toThrow(TypeError);
     }
   });
 });
@@ -121,7 +129,7 @@ describe('a seat', () => {
 describe('a subscriber who does not receive', () => {
   it('keeps 256 messages, misses what comes then, and is told how many that were', () => {
     const channels = openChannels();
-    const sleeper = sit(channels);
+    const sleeper = subscribe(channels);
     for (let i = 0; i < queueMessages; i++) expect(sleeper.publish('jobs', bytesOf(`${i}`))).toBe('ok');
     for (let i = 0; i < 3; i++) expect(sleeper.publish('jobs', bytesOf('missed'))).toBe('full');
     expect(textOf(sleeper.receive('jobs'))).toBe('0');
@@ -134,7 +142,7 @@ describe('a subscriber who does not receive', () => {
   });
 
   it('keeps 1 MiB, and takes a smaller message into what is left of it', () => {
-    const sleeper = sit(openChannels());
+    const sleeper = subscribe(openChannels());
     const most = queueBytes / messageBytes;
     for (let i = 1; i < most; i++) expect(sleeper.publish('jobs', new Uint8Array(messageBytes))).toBe('ok');
     expect(sleeper.publish('jobs', new Uint8Array(messageBytes - 1))).toBe('ok');
@@ -147,7 +155,7 @@ describe('a subscriber who does not receive', () => {
 
   it('holds up nobody else', () => {
     const channels = openChannels();
-    const [sleeper, reader] = [sit(channels), sit(channels)];
+    const [sleeper, reader] = [subscribe(channels), subscribe(channels)];
     for (let i = 0; i < 2 * queueMessages; i++) {
       expect(reader.publish('jobs', bytesOf(`${i}`))).toBe('ok');
       expect(drain(reader)).toEqual([`${i}`]);
@@ -161,8 +169,8 @@ describe('a tenant', () => {
     const channels = openChannels();
     const names = Array.from({ length: channelsPerTenant }, (_, i) => `c${i}`);
     const [first = ''] = names;
-    const one = sit(channels, { receive: [first] });
-    const rest = sit(channels, { receive: names.slice(1) });
+    const one = subscribe(channels, { receive: [first] });
+    const rest = subscribe(channels, { receive: names.slice(1) });
     const terms = { tenant: 'acme', sender: ADA, publish: [], receive: [first, 'new'] };
     expect(channels.join(terms)).toBeNull();
     expect(channels.join({ ...terms, receive: [first] })).not.toBeNull();
@@ -176,29 +184,29 @@ describe('a tenant', () => {
     const channels = openChannels();
     const terms = { tenant: 'acme', sender: ADA, publish: [] };
     const two = { ...terms, receive: ['a', 'b'] };
-    const seats = Array.from({ length: subscribersPerTenant / 2 }, () => channels.join(two));
-    expect(seats).not.toContain(null);
+    const subscribers = Array.from({ length: subscribersPerTenant / 2 }, () => channels.join(two));
+    expect(subscribers).not.toContain(null);
     expect(channels.join({ ...terms, receive: ['a'] })).toBeNull();
-    seats[0]?.close();
+    subscribers[0]?.close();
     expect(channels.join({ ...terms, receive: ['a', 'b', 'c'] })).toBeNull();
     expect(channels.join(two)).not.toBeNull();
     expect(channels.join({ ...terms, receive: ['a'] })).toBeNull();
   });
 
-  it('holds 64 MiB in all queues together, and has it back when seats are closed or messages received', () => {
+  it('holds 64 MiB in all queues together, which closed subscriptions and received messages release', () => {
     const channels = openChannels();
     const perQueue = queueBytes / messageBytes;
     const most = CHANNEL_LIMITS.tenantBytes / queueBytes;
-    const seats = Array.from({ length: most }, () => sit(channels));
-    for (let i = 0; i < perQueue; i++) seats[0]?.publish('jobs', new Uint8Array(messageBytes));
-    const late = sit(channels, { publish: ['late'], receive: ['late'] });
+    const subscribers = Array.from({ length: most }, () => subscribe(channels));
+    for (let i = 0; i < perQueue; i++) subscribers[0]?.publish('jobs', new Uint8Array(messageBytes));
+    const late = subscribe(channels, { publish: ['late'], receive: ['late'] });
     expect(late.publish('late', new Uint8Array(1))).toBe('full');
-    const others = sit(channels, { tenant: 'umbrella' });
+    const others = subscribe(channels, { tenant: 'umbrella' });
     expect(others.publish('jobs', new Uint8Array(1))).toBe('ok');
-    seats[0]?.receive('jobs');
+    subscribers[0]?.receive('jobs');
     expect(late.publish('late', new Uint8Array(messageBytes))).toBe('ok');
     expect(late.publish('late', new Uint8Array(1))).toBe('full');
-    for (const seat of seats) seat.close();
+    for (const subscription of subscribers) subscription.close();
     expect(late.publish('late', new Uint8Array(1))).toBe('ok');
   });
 });

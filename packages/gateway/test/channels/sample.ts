@@ -5,18 +5,24 @@ import type { ChannelMessage } from '../../src/channels/queue.ts';
 export const ADA = { principal: { kind: 'agent', name: 'ada' }, skill: 'notebook' } as const;
 export const BOB = { principal: { kind: 'agent', name: 'bob' }, skill: null } as const;
 
-/** Channels whose seats and waits end with the test. */
+/** Channels whose subscriptions and waits end with the test. */
 export function openChannels(): Channels {
   const channels = new Channels();
   onTestFinished(() => channels.close());
   return channels;
 }
 
-/** A seat that may both publish to and receive from "jobs", unless told otherwise. */
-export function sit(channels: Channels, terms: Partial<ChannelTerms> = {}): CallChannels {
-  const seat = channels.join({ tenant: 'acme', sender: ADA, publish: ['jobs'], receive: ['jobs'], ...terms });
-  if (seat === null) throw new Error('Cannot sit: the tenant has no room');
-  return seat;
+/** A subscription that may publish to and receive from "jobs" by default. */
+export function subscribe(channels: Channels, terms: Partial<ChannelTerms> = {}): CallChannels {
+  const subscription = channels.join({
+    tenant: 'acme',
+    sender: ADA,
+    publish: ['jobs'],
+    receive: ['jobs'],
+    ...terms,
+  });
+  if (subscription === null) throw new Error('Cannot subscribe: the tenant has too many subscribers');
+  return subscription;
 }
 
 export function bytesOf(text: string): Uint8Array {
@@ -29,9 +35,13 @@ export function textOf(message: ChannelMessage | null | 'denied'): string | null
 }
 
 /** All that waits on "jobs". */
-export function drain(seat: CallChannels): string[] {
+export function drain(subscription: CallChannels): string[] {
   const texts: string[] = [];
-  for (let text = textOf(seat.receive('jobs')); text !== null; text = textOf(seat.receive('jobs')))
+  for (
+    let text = textOf(subscription.receive('jobs'));
+    text !== null;
+    text = textOf(subscription.receive('jobs'))
+  )
     texts.push(text);
   return texts;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CHANNEL_LIMITS } from '../../src/channels/queue.ts';
-import { bytesOf, drain, openChannels, sit, textOf } from './sample.ts';
+import { bytesOf, drain, openChannels, subscribe, textOf } from './sample.ts';
 
 const LONG_MS = 60_000;
 
@@ -10,14 +10,14 @@ function never(): AbortSignal {
 
 describe('wait()', () => {
   it('gives at once what is there already', async () => {
-    const seat = sit(openChannels());
-    seat.publish('jobs', bytesOf('x'));
-    expect(textOf(await seat.wait('jobs', never(), 0))).toBe('x');
+    const subscription = subscribe(openChannels());
+    subscription.publish('jobs', bytesOf('x'));
+    expect(textOf(await subscription.wait('jobs', never(), 0))).toBe('x');
   });
 
   it('gives the message that comes while it waits, and that one is not received twice', async () => {
     const channels = openChannels();
-    const [waiter, other] = [sit(channels), sit(channels)];
+    const [waiter, other] = [subscribe(channels), subscribe(channels)];
     const waiting = waiter.wait('jobs', never(), LONG_MS);
     other.publish('jobs', bytesOf('x'));
     expect(textOf(await waiting)).toBe('x');
@@ -26,46 +26,46 @@ describe('wait()', () => {
   });
 
   it('gives null when the time is over, and takes no message afterwards', async () => {
-    const seat = sit(openChannels());
-    expect(await seat.wait('jobs', never(), 5)).toBeNull();
-    seat.publish('jobs', bytesOf('x'));
-    expect(drain(seat)).toEqual(['x']);
+    const subscription = subscribe(openChannels());
+    expect(await subscription.wait('jobs', never(), 5)).toBeNull();
+    subscription.publish('jobs', bytesOf('x'));
+    expect(drain(subscription)).toEqual(['x']);
   });
 
   it.each([0, -1, Number.NaN, Number.NEGATIVE_INFINITY])('does not wait for %d ms', async (ms) => {
-    const seat = sit(openChannels());
-    expect(await seat.wait('jobs', never(), ms)).toBeNull();
-    seat.publish('jobs', bytesOf('x'));
-    expect(textOf(await seat.wait('jobs', never(), ms))).toBe('x');
+    const subscription = subscribe(openChannels());
+    expect(await subscription.wait('jobs', never(), ms)).toBeNull();
+    subscription.publish('jobs', bytesOf('x'));
+    expect(textOf(await subscription.wait('jobs', never(), ms))).toBe('x');
   });
 
   it.each([Number.POSITIVE_INFINITY, 2 ** 31, 1e300])(
     'waits when told %d ms, which no timer takes',
     async (ms) => {
-      const seat = sit(openChannels());
-      const waiting = seat.wait('jobs', never(), ms);
+      const subscription = subscribe(openChannels());
+      const waiting = subscription.wait('jobs', never(), ms);
       // A timer that was given too much fires after a millisecond.
-      const sooner = seat.wait('jobs', never(), 50);
+      const sooner = subscription.wait('jobs', never(), 50);
       expect(await Promise.race([waiting, sooner.then(() => 'still waiting')])).toBe('still waiting');
-      seat.publish('jobs', bytesOf('x'));
+      subscription.publish('jobs', bytesOf('x'));
       expect(textOf(await waiting)).toBe('x');
     },
   );
 
   it('ends with its signal, and leaves the message to the next one', async () => {
-    const seat = sit(openChannels());
+    const subscription = subscribe(openChannels());
     const stop = new AbortController();
-    const waiting = seat.wait('jobs', stop.signal, LONG_MS);
+    const waiting = subscription.wait('jobs', stop.signal, LONG_MS);
     stop.abort();
     expect(await waiting).toBeNull();
-    seat.publish('jobs', bytesOf('x'));
-    expect(await seat.wait('jobs', stop.signal, LONG_MS)).toBeNull();
-    expect(drain(seat)).toEqual(['x']);
+    subscription.publish('jobs', bytesOf('x'));
+    expect(await subscription.wait('jobs', stop.signal, LONG_MS)).toBeNull();
+    expect(drain(subscription)).toEqual(['x']);
   });
 
-  it('ends when its seat is closed, and when all channels are', async () => {
+  it('ends when its subscription is closed, and when all channels are', async () => {
     const channels = openChannels();
-    const [one, other] = [sit(channels), sit(channels)];
+    const [one, other] = [subscribe(channels), subscribe(channels)];
     const [first, second] = [one.wait('jobs', never(), LONG_MS), other.wait('jobs', never(), LONG_MS)];
     one.close();
     expect(await first).toBeNull();
@@ -74,30 +74,30 @@ describe('wait()', () => {
     expect(await other.wait('jobs', never(), LONG_MS)).toBe('denied');
   });
 
-  it('serves those who wait at one seat in the order of their coming', async () => {
-    const seat = sit(openChannels());
-    const waits = ['a', 'b', 'c'].map(() => seat.wait('jobs', never(), LONG_MS));
-    for (const text of ['1', '2', '3']) seat.publish('jobs', bytesOf(text));
+  it('serves the waiters of one subscription in the order of their arrival', async () => {
+    const subscription = subscribe(openChannels());
+    const waits = ['a', 'b', 'c'].map(() => subscription.wait('jobs', never(), LONG_MS));
+    for (const text of ['1', '2', '3']) subscription.publish('jobs', bytesOf(text));
     expect((await Promise.all(waits)).map(textOf)).toEqual(['1', '2', '3']);
-    expect(seat.receive('jobs')).toBeNull();
+    expect(subscription.receive('jobs')).toBeNull();
   });
 
   it('takes more than a queue holds, since nothing is queued for it', async () => {
-    const seat = sit(openChannels());
+    const subscription = subscribe(openChannels());
     const count = 2 * CHANNEL_LIMITS.queueMessages;
     for (let i = 0; i < count; i++) {
-      const waiting = seat.wait('jobs', never(), LONG_MS);
-      expect(seat.publish('jobs', bytesOf(`${i}`))).toBe('ok');
+      const waiting = subscription.wait('jobs', never(), LONG_MS);
+      expect(subscription.publish('jobs', bytesOf(`${i}`))).toBe('ok');
       expect(textOf(await waiting)).toBe(`${i}`);
     }
   });
 
   it('tells what was missed before the message it gives', async () => {
-    const seat = sit(openChannels());
-    for (let i = 0; i <= CHANNEL_LIMITS.queueMessages; i++) seat.publish('jobs', bytesOf('x'));
-    drain(seat);
-    const waiting = seat.wait('jobs', never(), LONG_MS);
-    seat.publish('jobs', bytesOf('y'));
+    const subscription = subscribe(openChannels());
+    for (let i = 0; i <= CHANNEL_LIMITS.queueMessages; i++) subscription.publish('jobs', bytesOf('x'));
+    drain(subscription);
+    const waiting = subscription.wait('jobs', never(), LONG_MS);
+    subscription.publish('jobs', bytesOf('y'));
     expect(await waiting).toMatchObject({ missed: 1 });
   });
 });

@@ -94,7 +94,7 @@ describe('loadConfig() gives', () => {
     }
   });
 
-  it('budgets in the units of the budget room', async () => {
+  it('budgets in the units of the budget module', async () => {
     const { budgets } = await load(`
       [[budget]]
       name = "agents"

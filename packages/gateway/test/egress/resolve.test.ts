@@ -214,11 +214,11 @@ describe('resolveTarget() and a name server that misbehaves', () => {
 
   it('ends with the call, tells the lookup, and leaves no listener behind', async () => {
     const call = new AbortController();
-    const told: boolean[] = [];
+    const reported: boolean[] = [];
     const lookup: Lookup = (_name, signal) =>
       new Promise((_done, fail) => {
         signal.addEventListener('abort', () => {
-          told.push(signal.aborted);
+          reported.push(signal.aborted);
           fail(new Error('aborted'));
         });
         setImmediate(() => call.abort());
@@ -227,7 +227,7 @@ describe('resolveTarget() and a name server that misbehaves', () => {
     expect(ended.result).toMatchObject({
       why: 'Cannot reach "example.com:443": the call has ended, expected one that still runs',
     });
-    expect(told).toEqual([true]);
+    expect(reported).toEqual([true]);
     expect(getEventListeners(call.signal, 'abort')).toEqual([]);
     const { asked, at } = await resolve(entries, 'example.com:443', { signal: call.signal });
     expect({ asked, at }).toEqual({ asked: [], at: 'lookup' });

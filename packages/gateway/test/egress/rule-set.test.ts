@@ -49,8 +49,8 @@ describe('firstFit()', () => {
         const [first] = rules;
         fc.pre(first !== undefined);
         const group = groupRules(first.place, rules);
-        for (const asked of requests) {
-          const normalized = normalizeRequest(asked);
+        for (const requested of requests) {
+          const normalized = normalizeRequest(requested);
           const expected = group[list].rules.find((rule) => unmetTerm(rule, normalized) === null);
           expect(firstFit(group[list], normalized)?.entry).toBe(expected?.entry);
         }

@@ -21,8 +21,8 @@ function fieldsOf(...lines: string[]) {
 }
 
 /** The headers that go to api.test, and which secrets are in them. */
-function fill(lines: readonly string[], secrets: readonly BoundSecret[] = [KEY], asked = API) {
-  const filled = fillIn(fieldsOf(...lines), asked, secrets);
+function fill(lines: readonly string[], secrets: readonly BoundSecret[] = [KEY], requested = API) {
+  const filled = fillIn(fieldsOf(...lines), requested, secrets);
   return { ...filled, lines: filled.fields.map(({ rawName, value }) => `${rawName}: ${value}`) };
 }
 
@@ -88,9 +88,9 @@ describe('fillIn()', () => {
     ['another host', { ...API, host: hostOf('other.test') }],
     ['a host below it', { ...API, host: hostOf('evil.api.test') }],
     ['another port', { ...API, port: 80 }],
-  ])('fills nothing in for %s', (_what, asked) => {
+  ])('fills nothing in for %s', (_what, requested) => {
     const line = `Authorization: Basic ${base64('user:PLACEHOLDER_KEY')}`;
-    const filled = fill([line, 'X-A: PLACEHOLDER_KEY'], [KEY], asked);
+    const filled = fill([line, 'X-A: PLACEHOLDER_KEY'], [KEY], requested);
     expect(filled).toMatchObject({ lines: [line, 'X-A: PLACEHOLDER_KEY'], used: [], isBound: false });
     expect(filled.hide('sk-live-0123456789')).toBe('sk-live-0123456789');
   });
@@ -182,9 +182,9 @@ describe('hide()', () => {
   });
 
   it('puts basic credentials back as they came', () => {
-    const asked = base64('user:PLACEHOLDER_KEY');
-    const { hide } = fill([`Authorization: Basic ${asked}`]);
-    expect(hide(`you sent Basic ${base64('user:sk-live-0123456789')}`)).toBe(`you sent Basic ${asked}`);
+    const requested = base64('user:PLACEHOLDER_KEY');
+    const { hide } = fill([`Authorization: Basic ${requested}`]);
+    expect(hide(`you sent Basic ${base64('user:sk-live-0123456789')}`)).toBe(`you sent Basic ${requested}`);
   });
 });
 

@@ -93,9 +93,9 @@ export async function startIssuer(alg = 'ES256', path = ''): Promise<TestIssuer>
     const nowS = Math.floor(NOON / 1000);
     const payload = { iss: url, aud: AUDIENCE, sub: 'ada', iat: nowS, exp: nowS + 600, ...claims };
     const whole = { alg: by.alg, typ: 'at+jwt', kid: by.kid, ...header };
-    const told = JSON.parse(JSON.stringify(whole)) as { alg: string };
+    const reported = JSON.parse(JSON.stringify(whole)) as { alg: string };
     return new SignJWT(JSON.parse(JSON.stringify(payload)) as JWTPayload)
-      .setProtectedHeader(told)
+      .setProtectedHeader(reported)
       .sign(by.privateKey);
   };
   return { url, pages, asked, key, serveKeys, sign };

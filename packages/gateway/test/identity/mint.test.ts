@@ -84,12 +84,12 @@ describe('withdrawToken()', () => {
   test('revokes a token and records it once', async () => {
     const gateway = await openTestGateway();
     const { about } = await mintToken(gateway, GRACE, WISHES);
-    const asked = { id: about.id, tenant: 'acme' };
-    const first = await withdrawToken(gateway, GRACE, asked);
+    const requested = { id: about.id, tenant: 'acme' };
+    const first = await withdrawToken(gateway, GRACE, requested);
     expect(first).toEqual({ ...about, revokedAtMs: NOON, revokedBy: 'user:grace' });
     expect(lastOf(gateway)).toMatchObject({ kind: 'token-revoked', principal: 'user:grace', tenant: 'acme' });
     expect(bodyOf(lastOf(gateway))).toEqual({ token: about.id, for: 'service:ci' });
-    expect(await withdrawToken(gateway, { kind: 'user', name: 'eve' }, asked)).toEqual(first);
+    expect(await withdrawToken(gateway, { kind: 'user', name: 'eve' }, requested)).toEqual(first);
     expect(recordsOf(gateway).filter(({ kind }) => kind === 'token-revoked')).toHaveLength(1);
   });
 

@@ -146,12 +146,12 @@ describe('a call that is repeated with its idempotency key', () => {
       version: '0.0.0',
       clock: gateway.clock,
     });
-    const told = await callTool(next, 'test.count', {
+    const reported = await callTool(next, 'test.count', {
       idempotencyKey: 'k-1',
       input: { a: 1 },
       principal: ADA,
     });
-    expect(told).toMatchObject({ replayed: true, outcome: { code: 'tier/unknown-ending' } });
+    expect(reported).toMatchObject({ replayed: true, outcome: { code: 'tier/unknown-ending' } });
     gate.open();
     await lost;
     await next.close();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../src/core/caller.ts';
 import { recordsOf, type TestGateway, testClock } from '../fixture/gateway.ts';
 import { ask, callerOf, type Document } from './ask.ts';
-import { ada, bob, grace, mary, openHouse, otherAda, otherGrace } from './house.ts';
+import { ada, bob, grace, mary, openFixture, otherAda, otherGrace } from './fixture.ts';
 
 const approvals = (gateway: TestGateway) => ({
   /** The answer to a call that needs an approval. */
@@ -20,7 +20,7 @@ const approvals = (gateway: TestGateway) => ({
 /** A gateway where a call of Ada waits for an approval. */
 async function asking() {
   const clock = testClock();
-  const { gateway } = await openHouse({ clock });
+  const { gateway } = await openFixture({ clock });
   const acts = approvals(gateway);
   const { id } = (await acts.launch()).body.approval;
   return { gateway, clock, id: String(id), ...acts };
@@ -97,7 +97,7 @@ describe('a decision', () => {
     expect((await launch()).body.code).toBe('policy/approval-denied');
   });
 
-  test('is made once, by whoever is first', async () => {
+  test('is made once, by the first caller', async () => {
     const { id, decide, launch } = await asking();
     const all = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>

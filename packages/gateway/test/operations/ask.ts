@@ -93,10 +93,10 @@ export async function listen(
   onEvent: (event: ServerEvent) => void = () => undefined,
 ): Promise<readonly ServerEvent[]> {
   const headers = { accept: 'text/event-stream', ...request.headers };
-  const given = await reply(gateway, 'createCall', { ...request, headers });
-  if (!(given instanceof EventStream)) throw new Error('it is not a stream of events');
+  const supplied = await reply(gateway, 'createCall', { ...request, headers });
+  if (!(supplied instanceof EventStream)) throw new Error('it is not a stream of events');
   let wire = '';
-  for await (const event of given.events) {
+  for await (const event of supplied.events) {
     onEvent(event);
     wire += encodeEvent(event);
   }
@@ -118,9 +118,9 @@ export function parseEvents(wire: string): readonly ServerEvent[] {
 }
 
 /** All bytes of a result that is a file. */
-export async function bytesOf(given: OperationResult): Promise<Buffer> {
-  if (!(given instanceof ByteStream)) throw new Error('it is not a stream of bytes');
+export async function bytesOf(supplied: OperationResult): Promise<Buffer> {
+  if (!(supplied instanceof ByteStream)) throw new Error('it is not a stream of bytes');
   const chunks: Uint8Array[] = [];
-  for await (const chunk of given.chunks) chunks.push(chunk);
+  for await (const chunk of supplied.chunks) chunks.push(chunk);
   return Buffer.concat(chunks);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../src/core/caller.ts';
 import { kindsOf, recordsOf, ringOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, callerOf, type Request } from './ask.ts';
-import { ada, bob, grace, mary, openHouse, otherAda, otherGrace } from './house.ts';
+import { ada, bob, grace, mary, openFixture, otherAda, otherGrace } from './fixture.ts';
 
 const calls = (gateway: TestGateway) => ({
   make: (
@@ -24,7 +24,7 @@ const calls = (gateway: TestGateway) => ({
 
 describe('POST /v1/calls', () => {
   test('gives the document of the call, with a receipt that verifies', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { status, body } = await calls(gateway).make('test.echo', { input: { a: [1, 'π'] }, run: 'r1' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ status: 'ok', code: 'ok', output: { a: [1, 'π'] }, usage: { calls: 1 } });
@@ -42,18 +42,18 @@ describe('POST /v1/calls', () => {
     ['left out is an empty object', undefined, {}],
     ['is what was given', { x: null }, { x: null }],
   ])('takes an input that %s', async (_, input, output) => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     expect((await calls(gateway).make('test.echo', { input })).body.output).toEqual(output);
   });
 
   test('refuses an input of null, which no tool here takes, and does not make it an object', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { status, body } = await calls(gateway).make('test.echo', { input: null });
     expect([status, body.code]).toEqual([422, 'registry/invalid-input']);
   });
 
   test('tells a failed call as a problem with its output, usage and receipt', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { status, body } = await calls(gateway).make('test.hold', { timeoutMs: 5 });
     expect(status).toBe(504);
     expect(body).toMatchObject({
@@ -67,7 +67,7 @@ describe('POST /v1/calls', () => {
   });
 
   test('names the request that a call waits for, the same for a second try', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { make } = calls(gateway);
     const { status, body } = await make('test.launch', { input: { site: 1 } });
     expect(status).toBe(403);
@@ -80,7 +80,7 @@ describe('POST /v1/calls', () => {
   });
 
   test('takes who calls from the credential alone', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const body = { tool: 'test.echo', input: {}, principal: 'user:grace', tenant: 'acme' };
     const refused = await ask(gateway, 'createCall', { as: ada, body });
     expect(refused).toMatchObject({ status: 400, body: { code: 'door/wrong-usage' } });
@@ -90,7 +90,7 @@ describe('POST /v1/calls', () => {
   });
 
   test('keeps a trace that is one, and no other', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const good = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const bad = [
       '00-0',
@@ -107,7 +107,7 @@ describe('POST /v1/calls', () => {
   });
 
   test('ends with its client, and the call is recorded and settled', async () => {
-    const { gateway, held } = await openHouse();
+    const { gateway, held } = await openFixture();
     const client = new AbortController();
     const made = calls(gateway).make('test.hold', { signal: client.signal });
     await held();
@@ -121,7 +121,7 @@ describe('POST /v1/calls', () => {
 
 describe('a tool that its caller could never call', () => {
   test('is answered like one that is not there, in every part, and the journal has what was decided', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { make, see, list } = calls(gateway);
     const seen = [];
     for (const [tool, input] of [
@@ -148,7 +148,7 @@ describe('a tool that its caller could never call', () => {
   });
 
   test('is there for those who may call it, and for who reads the journal', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { make, see } = calls(gateway);
     expect((await make('test.hidden', { as: mary, input: { key: 1 } })).status).toBe(200);
     const { callId } = (await make('test.hidden', { input: { key: 1 } })).body;
@@ -159,7 +159,7 @@ describe('a tool that its caller could never call', () => {
 
 describe('GET /v1/calls/{id}', () => {
   test('shows a running call, then its ending as it was told', async () => {
-    const { gateway, held, letGo } = await openHouse();
+    const { gateway, held, letGo } = await openFixture();
     const { make, see } = calls(gateway);
     const made = make('test.hold', { input: { a: 1 }, run: 'r1' });
     await held();
@@ -177,7 +177,7 @@ describe('GET /v1/calls/{id}', () => {
   });
 
   test('says so where there was more output than is kept', async () => {
-    const { gateway } = await openHouse({ toml: '[runs]\nkeep_output_bytes = 1024\n' });
+    const { gateway } = await openFixture({ toml: '[runs]\nkeep_output_bytes = 1024\n' });
     const { make, see } = calls(gateway);
     const { callId } = (await make('test.echo', { input: { text: 'x'.repeat(2000) } })).body;
     expect((await see(ada, callId)).body).toMatchObject({ output: null, isOutputKept: false });
@@ -185,7 +185,7 @@ describe('GET /v1/calls/{id}', () => {
   });
 
   test('is there for its own caller and for who may read the journal, and for nobody else', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { make, see, list, run } = calls(gateway);
     const { callId } = (await make('test.echo', { run: 'r1' })).body;
     const callers: readonly (readonly [string, Caller, number])[] = [
@@ -208,7 +208,7 @@ describe('GET /v1/calls/{id}', () => {
   });
 
   test('finds nothing for an id that is none, in the words of what may not be seen', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { make, see } = calls(gateway);
     const { callId } = (await make('test.echo')).body;
     const hidden = await see(bob, callId);
@@ -222,7 +222,7 @@ describe('GET /v1/calls/{id}', () => {
 
 describe('lists of calls', () => {
   test('are whole by their cursors, newest first, running ones among them', async () => {
-    const { gateway, held, letGo } = await openHouse();
+    const { gateway, held, letGo } = await openFixture();
     const { make, list, run } = calls(gateway);
     const ids: string[] = [];
     for (let i = 0; i < 7; i++)
@@ -242,7 +242,7 @@ describe('lists of calls', () => {
   });
 
   test('hold their query to its bounds', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const whole = ['limit=1', 'limit=1000', `cursor=call_${'0'.repeat(25)}`, 'state=ended', 'run=r1', ''];
     const broken = [
       ...[
@@ -265,7 +265,7 @@ describe('lists of calls', () => {
   });
 
   test('of a run that is not there are not there', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     expect(await calls(gateway).run(ada, 'nothing')).toMatchObject({
       status: 404,
       body: { code: 'run/unknown' },

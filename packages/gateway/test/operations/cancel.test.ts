@@ -4,7 +4,7 @@ import type { LineStep } from '../../src/core/call.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import { kindsOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, callerOf } from './ask.ts';
-import { ada, bob, grace, mary, openHouse, otherAda, otherGrace } from './house.ts';
+import { ada, bob, grace, mary, openFixture, otherAda, otherGrace } from './fixture.ts';
 
 const cancel = (gateway: TestGateway, as: Caller, id: string) =>
   ask(gateway, 'cancelCall', { as, params: { id } });
@@ -34,7 +34,7 @@ describe('POST /v1/calls/{id}/cancel', () => {
   ] as const)(
     'ends a call %s; it is recorded once and nothing stays reserved',
     async (_, step, code, status) => {
-      const { gateway } = await openHouse();
+      const { gateway } = await openFixture();
       const answers: Promise<{ body: { cancelled: boolean } }>[] = [];
       const watched = at(gateway, step, (id) => answers.push(cancel(gateway, ada, id)));
       const made = await make(watched, 'test.echo');
@@ -50,7 +50,7 @@ describe('POST /v1/calls/{id}/cancel', () => {
   );
 
   test('ends a call that waits in its tool, and leaves its neighbours', async () => {
-    const { gateway, held, letGo } = await openHouse();
+    const { gateway, held, letGo } = await openFixture();
     const made = make(gateway, 'test.hold', { n: 1 });
     await held();
     const [first] = gateway.running.list();
@@ -66,7 +66,7 @@ describe('POST /v1/calls/{id}/cancel', () => {
   });
 
   test('is for its caller, and for who may administer with a credential for that', async () => {
-    const { gateway, held, letGo } = await openHouse();
+    const { gateway, held, letGo } = await openFixture();
     const made = make(gateway, 'test.hold');
     await held();
     const [{ callId } = { callId: '' }] = gateway.running.list();

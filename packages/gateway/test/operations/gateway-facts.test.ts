@@ -4,7 +4,7 @@ import type { Caller } from '../../src/core/caller.ts';
 import type { TierRow } from '../../src/tiers/process/inspect.ts';
 import { kindsOf, recordsOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, bytesOf, callerOf, type Document, reply } from './ask.ts';
-import { ada, grace, mary, openHouse, otherAda, otherGrace } from './house.ts';
+import { ada, grace, mary, openFixture, otherAda, otherGrace } from './fixture.ts';
 
 const idsOf = (tools: readonly Document[]) => tools.map(({ id }) => id);
 
@@ -14,7 +14,7 @@ describe('GET /v1/tools', () => {
     ask(gateway, 'getTool', { as, params: { id } });
 
   test('has what its caller could call, in pages to the end', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const all = idsOf((await list(gateway, ada)).body.tools);
     expect(all).toContain('test.launch');
     expect(all).not.toContain('test.hidden');
@@ -34,7 +34,7 @@ describe('GET /v1/tools', () => {
   });
 
   test('shows one, and not one that its caller could never call', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     expect((await show(gateway, mary, 'test.hidden')).body).toMatchObject({
       id: 'test.hidden',
       tier: 'builtin',
@@ -50,7 +50,7 @@ describe('GET /v1/budgets', () => {
   const budgets = (gateway: TestGateway, as: Caller) => ask(gateway, 'listBudgets', { as });
 
   test('has the accounts of the tenant, for who may read', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     for (const as of [ada, otherAda, callerOf(ada.principal, ['call'], 'defaulted')])
       await ask(gateway, 'createCall', { as, body: { tool: 'test.echo', run: 'r1' } });
     const { status, body } = await budgets(gateway, grace);
@@ -64,7 +64,7 @@ describe('GET /v1/budgets', () => {
   });
 
   test('is refused to whom the policies do not let read', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     for (const as of [ada, mary]) expect((await budgets(gateway, as)).body.code).toBe('policy/denied');
     const narrow = callerOf(grace.principal, ['call']);
     expect((await budgets(gateway, narrow)).body.code).toBe('door/insufficient-scope');
@@ -73,7 +73,7 @@ describe('GET /v1/budgets', () => {
 
 describe('GET /v1/whoami', () => {
   test('tells what the credential says', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const as = { ...callerOf(ada.principal, ['read', 'call']), approver: mary.principal };
     expect((await ask(gateway, 'whoAmI', { as })).body).toEqual({
       principal: 'agent:ada',
@@ -89,11 +89,11 @@ describe('the signing keys', () => {
   const rotate = (gateway: TestGateway, as: Caller) => ask(gateway, 'rotateKey', { as });
 
   test('are listed and exported for everybody, and verify', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { keys } = (await ask(gateway, 'listKeys', { as: ada })).body;
     expect(keys).toMatchObject([{ isCurrent: true, retiredAt: null }]);
-    const given = await reply(gateway, 'exportKeys', { as: ada });
-    const ring = await parseKeyRing((await bytesOf(given)).toString(), webPrimitives);
+    const supplied = await reply(gateway, 'exportKeys', { as: ada });
+    const ring = await parseKeyRing((await bytesOf(supplied)).toString(), webPrimitives);
     if (!ring.ok) throw new Error(ring.why);
     const made = await ask(gateway, 'createCall', { as: ada, body: { tool: 'test.echo' } });
     const receipt = JSON.stringify(made.body.receipt);
@@ -102,7 +102,7 @@ describe('the signing keys', () => {
   });
 
   test('are rotated by who may administer the gateway’s own tenant, and by nobody else', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const before = gateway.keys.currentId;
     for (const as of [callerOf(ada.principal), mary, otherGrace])
       expect((await rotate(gateway, as)).status).toBe(403);
@@ -125,7 +125,7 @@ describe('GET /v1/doctor', () => {
   const doctor = (gateway: TestGateway, as: Caller) => ask(gateway, 'getDoctor', { as });
 
   test('tells what holds, in one trial for all who ask at once', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     let trials = 0;
     const inspectTiers = async () => {
       trials += 1;
@@ -144,7 +144,7 @@ describe('GET /v1/doctor', () => {
   });
 
   test('is for those who may read at the gateway’s own tenant', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     for (const as of [ada, mary, otherGrace])
       expect((await doctor(gateway, as)).body.code).toBe('policy/denied');
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../src/core/caller.ts';
 import { recordsOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, listen, type Request } from './ask.ts';
-import { ada, bob, openHouse, otherAda } from './house.ts';
+import { ada, bob, openFixture, otherAda } from './fixture.ts';
 
 function requestOf(key: string, input: unknown, as: Caller = ada): Request {
   return { as, body: { tool: 'test.hold', input }, headers: { 'idempotency-key': key } };
@@ -13,15 +13,15 @@ const repeat = (gateway: TestGateway, key: string, input: unknown, more: Partial
 
 /** A gateway where a call with the key `k` has ended. */
 async function afterCall() {
-  const house = await openHouse();
-  const made = repeat(house.gateway, 'k', { n: 1 });
-  await house.held();
-  house.letGo();
-  return { ...house, first: (await made).body };
+  const fixture = await openFixture();
+  const made = repeat(fixture.gateway, 'k', { n: 1 });
+  await fixture.held();
+  fixture.letGo();
+  return { ...fixture, first: (await made).body };
 }
 
 describe('a call with an idempotency key', () => {
-  test('runs once; whoever repeats it is told its ending, marked as such', async () => {
+  test('runs once; a repetition gets its ending, marked as such', async () => {
     const { gateway, runs, first } = await afterCall();
     for (let i = 0; i < 3; i++) {
       const { status, body } = await repeat(gateway, 'k', { n: 1 });
@@ -67,7 +67,7 @@ describe('a call with an idempotency key', () => {
   });
 
   test('is refused while the first runs, and told when that has ended', async () => {
-    const { gateway, runs, held, letGo } = await openHouse();
+    const { gateway, runs, held, letGo } = await openFixture();
     const first = repeat(gateway, 'k', { n: 1 });
     await held();
     const { status, body } = await repeat(gateway, 'k', { n: 1 });
@@ -79,7 +79,7 @@ describe('a call with an idempotency key', () => {
   });
 
   test('goes on when its client goes away, and its ending can be had', async () => {
-    const { gateway, runs, held, letGo } = await openHouse();
+    const { gateway, runs, held, letGo } = await openFixture();
     const client = new AbortController();
     const made = repeat(gateway, 'k', { n: 1 }, { signal: client.signal });
     await held();
@@ -92,7 +92,7 @@ describe('a call with an idempotency key', () => {
   });
 
   test('of a hundred at once runs once', async () => {
-    const { gateway, runs, held, letGo } = await openHouse();
+    const { gateway, runs, held, letGo } = await openFixture();
     const all = Array.from({ length: 100 }, () => repeat(gateway, 'k', { n: 1 }));
     await held();
     letGo();
@@ -103,7 +103,7 @@ describe('a call with an idempotency key', () => {
   });
 
   test('that was refused can be repeated once the reason is gone', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const request = { as: ada, body: { tool: 'test.absent' }, headers: { 'idempotency-key': 'k' } };
     expect((await ask(gateway, 'createCall', request)).status).toBe(404);
     const good = { ...request, body: { tool: 'test.echo' } };
@@ -116,7 +116,7 @@ describe('a call with an idempotency key', () => {
     ['has a space', 'a b'],
     ['is not ASCII', 'é'],
   ])('is refused where the key %s', async (_, key) => {
-    const { gateway, runs } = await openHouse();
+    const { gateway, runs } = await openFixture();
     const { status, body } = await repeat(gateway, key, { n: 1 });
     expect([status, body.code]).toEqual([400, 'door/invalid-call']);
     expect(runs()).toBe(0);

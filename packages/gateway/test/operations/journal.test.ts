@@ -26,13 +26,13 @@ type Row = { readonly seq: number; readonly tenant: string | null; readonly kind
 /** The events until so many came. */
 async function follow(gateway: TestGateway, count: number, request: Partial<Request> = {}) {
   const stop = new AbortController();
-  const given = await reply(gateway, 'followJournal', {
+  const supplied = await reply(gateway, 'followJournal', {
     ...{ as: OPERATOR, signal: stop.signal, ...request },
   });
-  if (!(given instanceof EventStream)) throw new Error('it is not a stream of events');
+  if (!(supplied instanceof EventStream)) throw new Error('it is not a stream of events');
   const events: ServerEvent[] = [];
   const done = (async () => {
-    for await (const event of given.events) if (events.push(event) === count) break;
+    for await (const event of supplied.events) if (events.push(event) === count) break;
     return events;
   })();
   return { done, stop: () => stop.abort() };
@@ -56,7 +56,7 @@ describe('GET /v1/journal', () => {
     }
   });
 
-  it('shows a tenant its own records alone, and the house those of the gateway beside its own', async () => {
+  it('shows a tenant only its own records, and the default tenant those of the gateway as well', async () => {
     const gateway = await openTestGateway();
     await sleep(gateway);
     await sleep(gateway, 'acme');
@@ -104,8 +104,8 @@ describe('GET /v1/journal/{seq}', () => {
   it('proves a record, as a stranger verifies it', async () => {
     const gateway = await openTestGateway();
     await sleep(gateway);
-    const given = await reply(gateway, 'proveRecord', { as: OPERATOR, params: { seq: '2' } });
-    const bytes = await bytesOf(given);
+    const supplied = await reply(gateway, 'proveRecord', { as: OPERATOR, params: { seq: '2' } });
+    const bytes = await bytesOf(supplied);
     expect((await verifyProof(bytes, await ringOf(gateway))).ok).toBe(true);
     const forged = Buffer.from(bytes).toString().replace('\\"seq\\":2', '\\"seq\\":3');
     expect((await verifyProof(forged, await ringOf(gateway))).ok).toBe(false);
@@ -143,8 +143,8 @@ describe('GET /v1/journal/export', () => {
     await sleep(gateway);
     const knownCheckpoint = await bytesOf(await reply(gateway, 'getCheckpoint', { as: OPERATOR }));
     await sleep(gateway);
-    const given = await reply(gateway, 'exportJournal', { as: OPERATOR });
-    const lines = linesOf([await bytesOf(given)] as unknown as AsyncIterable<Uint8Array>);
+    const supplied = await reply(gateway, 'exportJournal', { as: OPERATOR });
+    const lines = linesOf([await bytesOf(supplied)] as unknown as AsyncIterable<Uint8Array>);
     const report = await verifyJournal(lines, await ringOf(gateway), { knownCheckpoint });
     expect(report).toMatchObject({ ok: true, records: recordsOf(gateway).length });
   });

@@ -5,12 +5,12 @@ import { localOwner } from '../../src/operations/access.ts';
 import { findOperation, type OperationName, operate } from '../../src/operations/operate.ts';
 import { GRACE } from '../fixture/gateway.ts';
 import { ask } from './ask.ts';
-import { ada, grace, openHouse, otherAda } from './house.ts';
+import { ada, grace, openFixture, otherAda } from './fixture.ts';
 
 const signal = new AbortController().signal;
 
-async function openPlace() {
-  const { gateway } = await openHouse();
+async function openSetup() {
+  const { gateway } = await openFixture();
   const owner = localOwner(GRACE, gateway.config.gateway.tenant);
   return { gateway, context: { gateway, caller: owner, door: 'cli', signal } as const };
 }
@@ -25,13 +25,13 @@ function recordsOf(gateway: Opened<Records>): Opened<Records> {
 
 describe('operate()', () => {
   test('gives the document of an operation', async () => {
-    const { context } = await openPlace();
+    const { context } = await openSetup();
     expect((await operate(context, 'listTools', { limit: 1 })).tools).toHaveLength(1);
     expect(await operate(context, 'whoAmI', {})).toMatchObject({ credential: 'process' });
   });
 
   test('refuses a credential without the scope, and an input that the row does not let in', async () => {
-    const { context } = await openPlace();
+    const { context } = await openSetup();
     const caller = { ...ada, scopes: new Set(['call' as const]) };
     const refusals: [() => Promise<unknown>, string][] = [
       [() => operate({ ...context, caller }, 'searchJournal', {}), 'door/insufficient-scope'],
@@ -48,7 +48,7 @@ describe('operate()', () => {
 
 describe('the owner of the state directory', () => {
   test('reads what every tenant did, with the records alone', async () => {
-    const { gateway, context } = await openPlace();
+    const { gateway, context } = await openSetup();
     for (const as of [ada, otherAda]) await ask(gateway, 'createCall', { as, body: { tool: 'test.launch' } });
     const records = { ...context, gateway: recordsOf(gateway) };
     const { approvals } = await operate(records, 'listApprovals', {});
@@ -60,7 +60,7 @@ describe('the owner of the state directory', () => {
   });
 
   test('sees tools that its principal could never call', async () => {
-    const { context } = await openPlace();
+    const { context } = await openSetup();
     const caller = localOwner(ada.principal, 'default');
     expect(await operate({ ...context, caller }, 'getTool', { id: 'test.hidden' })).toMatchObject({
       id: 'test.hidden',
@@ -71,7 +71,7 @@ describe('the owner of the state directory', () => {
   });
 
   test('acts only as the policies permit', async () => {
-    const { context } = await openPlace();
+    const { context } = await openSetup();
     const caller = localOwner({ kind: 'user', name: 'mary' }, 'default');
     await expect(operate({ ...context, caller }, 'rotateKey', {})).rejects.toMatchObject({
       code: 'policy/denied',
@@ -79,7 +79,7 @@ describe('the owner of the state directory', () => {
   });
 
   test('is needed to run with the records alone, and only for operations that open no more', async () => {
-    const { gateway, context } = await openPlace();
+    const { gateway, context } = await openSetup();
     const records = { ...context, gateway: recordsOf(gateway) };
     await expect(operate({ ...records, caller: grace }, 'listApprovals', {})).rejects.toThrow(
       'only the records are open',

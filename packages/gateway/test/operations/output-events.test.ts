@@ -5,12 +5,12 @@ import type { ServerEvent } from '../../src/operations/operation.ts';
 import { makeOutputEvents } from '../../src/operations/output-events.ts';
 import { parseEvents } from './ask.ts';
 
-type Said = { readonly stream: string; readonly text?: string; readonly base64?: string };
+type OutputData = { readonly stream: string; readonly text?: string; readonly base64?: string };
 
 function bytesIn(events: readonly ServerEvent[], stream: string): Buffer {
-  const said = events.map(({ data }) => data as Said).filter((each) => each.stream === stream);
+  const observed = events.map(({ data }) => data as OutputData).filter((each) => each.stream === stream);
   return Buffer.concat(
-    said.map(({ text, base64 }) =>
+    observed.map(({ text, base64 }) =>
       text === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(text),
     ),
   );
@@ -50,7 +50,7 @@ describe('what a run prints', () => {
           bytes.subarray(i * step, (i + 1) * step),
         );
         const events = sent(pieces.map((each) => ['stdout', each]));
-        expect(events.map(({ data }) => (data as Said).text).join('')).toBe(whole);
+        expect(events.map(({ data }) => (data as OutputData).text).join('')).toBe(whole);
       }),
     );
   });

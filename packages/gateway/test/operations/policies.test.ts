@@ -67,7 +67,7 @@ describe('PUT /v1/policies', () => {
     expect(body.filesDigest).toBe(before.filesDigest);
   });
 
-  it('refuses when somebody else changed a file, be it a comment, and changes nothing', async () => {
+  it('refuses if a file was changed meanwhile, even only a comment, and changes nothing', async () => {
     const gateway = await openTestGateway({ policies: PEOPLE });
     const { filesDigest: ifDigest } = await seen(gateway);
     const theirs = `${PEOPLE}// a word by hand\n`;

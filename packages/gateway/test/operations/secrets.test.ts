@@ -27,10 +27,16 @@ describe('/v1/secrets', () => {
     const removed = await remove(gateway, 'github');
     expect(removed.body).toEqual({ name: 'github', scope: 'global', removed: true });
     expect((await list(gateway)).body.secrets).toEqual([]);
-    const told = JSON.stringify([first, second, listed, removed, recordsOf(gateway).map(({ line }) => line)]);
-    expect(told).toContain('github');
-    expect(told).not.toContain(VALUE);
-    expect(told).not.toContain(Buffer.from(VALUE).toString('base64'));
+    const reported = JSON.stringify([
+      first,
+      second,
+      listed,
+      removed,
+      recordsOf(gateway).map(({ line }) => line),
+    ]);
+    expect(reported).toContain('github');
+    expect(reported).not.toContain(VALUE);
+    expect(reported).not.toContain(Buffer.from(VALUE).toString('base64'));
   });
 
   it('keeps the value to the byte, and takes it out of the memory of the request', async () => {

@@ -91,11 +91,11 @@ describe('the life of a skill over HTTP', () => {
     expect([...first.body.skills, ...rest.body.skills]).toHaveLength(3);
     expect(rest.body.cursor).toBeNull();
     expect((await act('listSkills', { params: {}, query: { cursor: "x' or 1=1" } })).status).toBe(400);
-    const given = await reply(gateway, 'getSkillPackage', {
+    const supplied = await reply(gateway, 'getSkillPackage', {
       ...{ as: GRACE_CALLS, params: { id: ID }, query: { version: '1.1.0' } },
     });
-    expect((await bytesOf(given)).equals(packageOf({ version: '1.1.0', asks: '' }))).toBe(true);
-    expect(given).toMatchObject({ fileName: `${ID}-1.1.0.skill` });
+    expect((await bytesOf(supplied)).equals(packageOf({ version: '1.1.0', asks: '' }))).toBe(true);
+    expect(supplied).toMatchObject({ fileName: `${ID}-1.1.0.skill` });
   });
 
   it('does not approve what was changed since it was shown', async () => {

@@ -6,7 +6,7 @@ import { openGateway } from '../../src/open.ts';
 import { EventStream, type ServerEvent } from '../../src/operations/operation.ts';
 import { kindsOf, PERMIT_ALL, type TestGateway } from '../fixture/gateway.ts';
 import { ask, type Document, listen, reply } from './ask.ts';
-import { ada, openHouse } from './house.ts';
+import { ada, openFixture } from './fixture.ts';
 
 /* Streams of calls: of our own tools, and of real commands in a real jail. */
 
@@ -40,9 +40,9 @@ const dataOf = (events: readonly ServerEvent[], name: string): Document[] =>
 
 /** What a stream of output says, byte for byte. */
 function bytesOf(events: readonly ServerEvent[], stream: string): Buffer {
-  const said = dataOf(events, 'output').filter((each) => each.stream === stream);
+  const observed = dataOf(events, 'output').filter((each) => each.stream === stream);
   return Buffer.concat(
-    said.map(({ text, base64 }) =>
+    observed.map(({ text, base64 }) =>
       base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64'),
     ),
   );
@@ -81,14 +81,14 @@ describe('a call that is told event by event', () => {
     const [ended] = dataOf(events, 'ended');
     expect(ended).toMatchObject({ status: 'failed', code: 'tier/exited' });
     expect(bytesOf(events, 'stderr').toString()).toContain('no-such-file');
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const asking = await listen(gateway, { as: ada, body: { tool: 'test.launch' } });
     expect(asking.map(({ event }) => event)).toEqual(['started', 'ended']);
     expect(dataOf(asking, 'ended')[0].approval.id).toMatch(/^apr_/);
   });
 
   test('says nothing of a tool that its caller could never call', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const of = async (tool: string) => {
       const events = await listen(gateway, { as: ada, body: { tool, input: { key: 1 } } });
       const [{ callId }] = dataOf(events, 'started');
@@ -113,7 +113,7 @@ describe('a call that is told event by event', () => {
   });
 
   test('is a document for who accepts anything, and for who asks for JSON', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     for (const accept of ['*/*', 'application/json', 'text/*', 'text/event-streams']) {
       const request = { as: ada, body: { tool: 'test.echo' }, headers: { accept } };
       expect(await reply(gateway, 'createCall', request)).toMatchObject({ status: 'ok' });

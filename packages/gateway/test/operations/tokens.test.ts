@@ -4,7 +4,7 @@ import { verifyToken } from '../../src/identity/tokens.ts';
 import { localOwner } from '../../src/operations/access.ts';
 import { recordsOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, callerOf, type Document } from './ask.ts';
-import { ada, grace, mary, openHouse, otherGrace } from './house.ts';
+import { ada, grace, mary, openFixture, otherGrace } from './fixture.ts';
 
 const tokens = (gateway: TestGateway) => ({
   create: (as: Caller, body: unknown) => ask(gateway, 'createToken', { as, body }),
@@ -14,7 +14,7 @@ const tokens = (gateway: TestGateway) => ({
 
 describe('POST /v1/tokens', () => {
   test('makes a token that is good, is told once and is recorded without itself', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { create, list } = tokens(gateway);
     const wanted = {
       principal: 'agent:ada',
@@ -27,20 +27,20 @@ describe('POST /v1/tokens', () => {
     expect(body).toMatchObject({ ...wanted, tenant: 'default', state: 'active', createdBy: 'user:grace' });
     const verified = verifyToken(gateway.store, body.token, gateway.clock.nowMs());
     expect(verified).toMatchObject({ ok: true, token: { id: body.id, tenant: 'default' } });
-    const told = JSON.stringify([(await list(grace)).body, recordsOf(gateway)]);
-    expect(told).toContain(body.id);
-    expect(told).not.toContain(body.token.slice(-43));
+    const reported = JSON.stringify([(await list(grace)).body, recordsOf(gateway)]);
+    expect(reported).toContain(body.id);
+    expect(reported).not.toContain(body.token.slice(-43));
   });
 
   test('is for a month and for calls where nothing else is said', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { body } = await tokens(gateway).create(grace, { principal: 'service:ci' });
     expect(body).toMatchObject({ scopes: ['call'], label: '', approver: null });
     expect(Date.parse(body.expiresAt) - gateway.clock.nowMs()).toBe(30 * 86_400_000);
   });
 
   test('is listed by tenant for the owner alone', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { create, list } = tokens(gateway);
     const theirs = (await create(otherGrace, { principal: 'agent:x' })).body.id;
     const ours = (await create(grace, { principal: 'agent:x' })).body.id;
@@ -54,7 +54,7 @@ describe('POST /v1/tokens', () => {
   });
 
   test('stays in the tenant of who asks', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { create } = tokens(gateway);
     expect((await create(otherGrace, { principal: 'agent:x' })).body.tenant).toBe('acme');
     expect((await create(grace, { principal: 'agent:x', tenant: 'acme' })).status).toBe(400);
@@ -78,7 +78,7 @@ describe('POST /v1/tokens', () => {
       'door/insufficient-scope',
     ],
   ])('is refused to who %s', async (_, as, scopes, status, code) => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { create, list } = tokens(gateway);
     const refused = await create(as, { principal: 'user:x', scopes });
     expect([refused.status, refused.body.code]).toEqual([status, code]);
@@ -97,7 +97,7 @@ describe('POST /v1/tokens', () => {
     ['an end that is no time', { principal: 'user:x', expiresAt: 'tomorrow' }],
     ['a label of two lines', { principal: 'user:x', label: 'a\nb' }],
   ])('refuses %s', async (_, body) => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     expect(await tokens(gateway).create(grace, body)).toMatchObject({
       status: 400,
       body: { code: 'door/wrong-usage' },
@@ -107,7 +107,7 @@ describe('POST /v1/tokens', () => {
 
 describe('tokens', () => {
   test('come in pages, the newest first, and only those of the tenant', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { create, list } = tokens(gateway);
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push((await create(grace, { principal: `agent:a${i}` })).body.id);
@@ -127,7 +127,7 @@ describe('tokens', () => {
   });
 
   test('are revoked at once, by who may, and are not there for other tenants', async () => {
-    const { gateway } = await openHouse();
+    const { gateway } = await openFixture();
     const { create, revoke } = tokens(gateway);
     const { id, token } = (await create(grace, { principal: 'agent:ada' })).body;
     const isGood = () => verifyToken(gateway.store, token, gateway.clock.nowMs()).ok;

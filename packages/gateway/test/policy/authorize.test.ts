@@ -177,35 +177,35 @@ describe('an approval', () => {
 
 describe('authorizeAct()', () => {
   const tenant = { tenant: 'default', nowMs: FACTS.nowMs };
-  const asked = { ...tenant, tool: DANGER, asker: 'user:bob', inputText: '{}' };
+  const requested = { ...tenant, tool: DANGER, asker: 'user:bob', inputText: '{}' };
 
   test('lets a user approve where the policies permit it', () => {
     const text = `@id("leads") permit(principal in Group::"leads", action == Action::"approve", resource) when { context.asker == "user:bob" };`;
     const engine = engineWith(text, { groups: new Map([['user:lea', ['leads']]]) });
-    expect(authorizeAct(engine, { kind: 'user', name: 'lea' }, 'approve', asked)).toMatchObject({
+    expect(authorizeAct(engine, { kind: 'user', name: 'lea' }, 'approve', requested)).toMatchObject({
       allowed: true,
       decidedBy: ['leads'],
     });
-    expect(authorizeAct(engine, BOB, 'approve', asked)).toMatchObject({ allowed: false });
+    expect(authorizeAct(engine, BOB, 'approve', requested)).toMatchObject({ allowed: false });
   });
 
   test.each([ADA, { kind: 'service', name: 'ci' } as const])(
     'never lets $kind approve, whatever is permitted',
     (principal) => {
       const engine = engineWith(PERMIT_ALL);
-      expect(authorizeAct(engine, principal, 'approve', asked).allowed).toBe(false);
-      expect(authorizeAct(engine, BOB, 'approve', asked).allowed).toBe(true);
+      expect(authorizeAct(engine, principal, 'approve', requested).allowed).toBe(false);
+      expect(authorizeAct(engine, BOB, 'approve', requested).allowed).toBe(true);
     },
   );
 
   test('lets policies demand four eyes', () => {
     const text = `${PERMIT_ALL}@id("four-eyes") forbid(principal, action == Action::"approve", resource) when { context has askerUser && context.askerUser == principal };`;
     const engine = engineWith(text);
-    expect(authorizeAct(engine, BOB, 'approve', asked)).toMatchObject({
+    expect(authorizeAct(engine, BOB, 'approve', requested)).toMatchObject({
       allowed: false,
       decidedBy: ['four-eyes'],
     });
-    expect(authorizeAct(engine, BOB, 'approve', { ...asked, asker: 'agent:bob' }).allowed).toBe(true);
+    expect(authorizeAct(engine, BOB, 'approve', { ...requested, asker: 'agent:bob' }).allowed).toBe(true);
   });
 
   test('judges reading and administering by tenant', () => {

@@ -226,19 +226,19 @@ describe('refresh()', () => {
     const bed = makeBed({
       'a.cedar': `${PERMIT_ALL}@id("named") forbid(principal, action, resource in Skill::"acme.text") when { resource == Tool::"acme.text.words" };`,
     });
-    const asked: NamedEntities[] = [];
+    const requested: NamedEntities[] = [];
     const tools = (named: NamedEntities) => {
-      asked.push(named);
+      requested.push(named);
       return TOOLS;
     };
     const engine = bed.open({ tools });
-    for (const named of asked) expect(named).toEqual(ACME_TEXT_NAMED);
+    for (const named of requested) expect(named).toEqual(ACME_TEXT_NAMED);
     bed.write('a.cedar', `${PERMIT_ALL}@id("named") forbid(principal, action, resource == Tool::"b.c.d");`);
-    asked.length = 0;
+    requested.length = 0;
     engine.refresh();
     engine.refresh();
-    expect(asked.length).toBeGreaterThan(1);
-    for (const named of asked) expect(named).toEqual({ tools: new Set(['b.c.d']), skills: new Set() });
+    expect(requested.length).toBeGreaterThan(1);
+    for (const named of requested) expect(named).toEqual({ tools: new Set(['b.c.d']), skills: new Set() });
   });
 
   test('checks the policies again when a skill that they name comes or changes', () => {

@@ -65,9 +65,9 @@ describe('explain()', () => {
 
   test('says that an approval would help, and nothing of the kind where it would not', () => {
     const engine = makeBed(null).open();
-    const asked = explain(engine, checkedCall(DANGER, { text: '' }), FACTS);
-    expect(asked).toMatchObject({ verdict: 'ask', approvalWouldHelp: true });
-    expect(asked.differences[0]).toBe('A user would have to approve this call.');
+    const requested = explain(engine, checkedCall(DANGER, { text: '' }), FACTS);
+    expect(requested).toMatchObject({ verdict: 'ask', approvalWouldHelp: true });
+    expect(requested.differences[0]).toBe('A user would have to approve this call.');
     expect(explain(engine, checkedCall(DANGER, { text: '' }), APPROVED).verdict).toBe('allow');
     const denied = explain(engineWith(''), checkedCall(DANGER, { text: '' }, BOB), FACTS);
     expect(denied).toMatchObject({ verdict: 'deny', approvalWouldHelp: false });

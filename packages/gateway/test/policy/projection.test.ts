@@ -248,16 +248,16 @@ function unspeakable(): never {
 describe('the deciding instance', () => {
   /** What Cedar was asked last. */
   function watching() {
-    const asked: { context: string[]; schema: string }[] = [];
+    const requested: { context: string[]; schema: string }[] = [];
     const load = (): Cedar => {
       const cedar = loadCedar();
       const statefulIsAuthorized: Cedar['statefulIsAuthorized'] = (call) => {
-        asked.push({ context: Object.keys(call.context), schema: call.preparsedSchemaName ?? '' });
+        requested.push({ context: Object.keys(call.context), schema: call.preparsedSchemaName ?? '' });
         return cedar.statefulIsAuthorized(call);
       };
       return { ...cedar, statefulIsAuthorized };
     };
-    return { load, last: () => asked.at(-1) };
+    return { load, last: () => requested.at(-1) };
   }
 
   test('is told what the set reads, and with another set what that one reads', () => {

@@ -110,10 +110,10 @@ describe('finishReplacing()', () => {
   });
 
   it('touches nothing outside of the folder, whatever a plan says', () => {
-    const house = tempDir();
-    const folder = join(house, 'policies');
+    const directory = tempDir();
+    const folder = join(directory, 'policies');
     mkdirSync(folder);
-    const outside = join(house, 'precious.cedar');
+    const outside = join(directory, 'precious.cedar');
     writeFileSync(outside, 'precious');
     const stamp = stampOf(outside);
     const name = fc.oneof(
@@ -134,7 +134,7 @@ describe('finishReplacing()', () => {
       fc.property(fc.oneof(plan, fc.jsonValue()), (value) => {
         writeFileSync(join(folder, '.replacing'), JSON.stringify(value));
         finishReplacing(folder);
-        expect(readdirSync(house).sort()).toEqual(['policies', 'precious.cedar']);
+        expect(readdirSync(directory).sort()).toEqual(['policies', 'precious.cedar']);
         expect(readFileSync(outside, 'utf8')).toBe('precious');
       }),
       { numRuns: 200 },

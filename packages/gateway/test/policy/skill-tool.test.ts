@@ -61,9 +61,9 @@ describe('a tool of a skill', () => {
     const engine = engineWith(
       'permit(principal, action == Action::"approve", resource in Skill::"acme.text") when { resource has skill && resource.skill.publisher == "acme" };',
     );
-    const asked = { tenant: 'default', nowMs: NOON, asker: 'agent:ada', inputText: '{}' };
-    expect(authorizeAct(engine, BOB, 'approve', { ...asked, tool: WORDS }).allowed).toBe(true);
-    expect(authorizeAct(engine, BOB, 'approve', { ...asked, tool: OTHER }).allowed).toBe(false);
+    const requested = { tenant: 'default', nowMs: NOON, asker: 'agent:ada', inputText: '{}' };
+    expect(authorizeAct(engine, BOB, 'approve', { ...requested, tool: WORDS }).allowed).toBe(true);
+    expect(authorizeAct(engine, BOB, 'approve', { ...requested, tool: OTHER }).allowed).toBe(false);
   });
 
   test('is explained in the words of the policy, though the check has never seen it', () => {
@@ -93,20 +93,20 @@ describe('a tool of a skill', () => {
 
 describe('a tool without a skill', () => {
   test('is asked about with no entity more than before', () => {
-    const asked: unknown[][] = [];
+    const requested: unknown[][] = [];
     const load = (): Cedar => {
       const cedar = loadCedar();
       const statefulIsAuthorized: Cedar['statefulIsAuthorized'] = (question) => {
-        asked.push(question.entities as unknown[]);
+        requested.push(question.entities as unknown[]);
         return cedar.statefulIsAuthorized(question);
       };
       return { ...cedar, statefulIsAuthorized };
     };
     const engine = engineWith(PERMIT_ALL, { load });
     authorize(engine, call(COUNT), FACTS);
-    expect(asked.at(-1)).toHaveLength(2);
+    expect(requested.at(-1)).toHaveLength(2);
     authorize(engine, call(WORDS), FACTS);
-    expect(asked.at(-1)).toHaveLength(3);
+    expect(requested.at(-1)).toHaveLength(3);
     const { attrs, parents } = viewTool(COUNT).entity;
     expect([Object.keys(attrs), parents]).toEqual([
       ['risk', 'tier', 'capabilities'],

@@ -42,7 +42,7 @@ describe('recordings', () => {
     expect(find('call-2')).toBeNull();
   });
 
-  it('make room for new ones, the oldest first, and take their modules with them', async () => {
+  it('are dropped for new ones, the oldest first, with their modules', async () => {
     const { save, find } = await open();
     const [first, second] = [randomBytes(100 * KIB), randomBytes(100 * KIB)];
     const mostBytes = 250 * KIB;
@@ -61,7 +61,7 @@ describe('recordings', () => {
     expect([find('call-3'), find('call-4')].map((each) => each !== null)).toEqual([true, true]);
   });
 
-  it('never grow beyond their room, however many calls there are', async () => {
+  it('never grow beyond their limit, however many calls there are', async () => {
     const { save, find } = await open();
     const module = randomBytes(KIB);
     for (let index = 0; index < 60; index += 1)

@@ -132,8 +132,8 @@ describe('tidySchema()', () => {
     fc.assert(
       fc.property(schema, fc.constantFrom('#' as const, STRUCTURED), (raw, at) => {
         const text = JSON.stringify({ ...raw, type: 'object' });
-        const given = looseMessage(Buffer.from(text), 64) as JsonSchema;
-        const tidied = tidySchema(given, at);
+        const supplied = looseMessage(Buffer.from(text), 64) as JsonSchema;
+        const tidied = tidySchema(supplied, at);
         const whole = at === '#' ? tidied : { type: 'object', properties: { structuredContent: tidied } };
         expect(typeof new Schemas().compile(whole)({})).not.toBe('undefined');
         expect(planInput(tidied).kind).toBe('record');

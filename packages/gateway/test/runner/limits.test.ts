@@ -44,14 +44,14 @@ describe('meetLimits()', () => {
   });
 
   it('never gives more than the ceiling, less than one, or a fraction', () => {
-    const asked = fc.record(
+    const requested = fc.record(
       Object.fromEntries(
         TERMS.map((term) => [term, fc.oneof(fc.double(), fc.maxSafeInteger(), fc.constantFrom(...BAD))]),
       ),
       { requiredKeys: [] },
     );
     fc.assert(
-      fc.property(asked, (wish) => {
+      fc.property(requested, (wish) => {
         let met: ProcessLimits;
         try {
           met = meetLimits(wish, DEFAULT_SETTINGS);

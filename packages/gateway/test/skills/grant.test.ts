@@ -66,12 +66,12 @@ const wanted = manifest.chain((each) => {
 
 describe('narrowGrant()', () => {
   test('gives no more than is asked for, in no term, and keeps every place', () => {
-    let given = 0;
+    let supplied = 0;
     fc.assert(
       fc.property(wanted, limits, ([each, withhold], lower) => {
         const grant = narrowed(each, { withhold, limits: lower });
         if (typeof grant === 'string') return;
-        given += 1;
+        supplied += 1;
         const whole = wholeGrant(each);
         expect(termsOf(whole.wasm)).toEqual(expect.arrayContaining([...termsOf(grant.wasm)]));
         for (const kind of ['http', 'secrets', 'storage', 'channels'] as const)
@@ -84,7 +84,7 @@ describe('narrowGrant()', () => {
       { numRuns: 2_000 },
     );
     // Otherwise nothing of the above was looked at.
-    expect(given).toBeGreaterThan(200);
+    expect(supplied).toBeGreaterThan(200);
   });
 
   test('leaves nothing that reaches anything when all is withheld', () => {

@@ -183,7 +183,7 @@ function widened(): string {
   return JSON.stringify({ ...grant, wasm: { ...grant.wasm, http: ['*'] } });
 }
 
-describe('a row that somebody changed', () => {
+describe('a row that was tampered with', () => {
   it('is read while nobody did', () => {
     expect(world().look()).toBe('done');
   });

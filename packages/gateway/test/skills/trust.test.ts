@@ -140,8 +140,8 @@ describe('trustFor()', () => {
       { firstUse: 'trust' },
       'is not a key of the publisher "acme"',
     ],
-  ])('judges %s', (_, keys, asked, ending) => {
-    const verdict = trustFor(keys, { ...FOR_A, ...asked });
+  ])('judges %s', (_, keys, requested, ending) => {
+    const verdict = trustFor(keys, { ...FOR_A, ...requested });
     if (verdict.ok) expect(verdict.how).toBe(ending);
     else expect(verdict.code === 'skill/unsigned' ? verdict.code : verdict.why).toContain(ending);
   });
@@ -152,13 +152,13 @@ describe('trustFor()', () => {
     const keys = fc.array(fc.record({ of: some, expiresAtMs: time, retiredAtMs: time, revokedAtMs: time }), {
       maxLength: 3,
     });
-    const asked = fc.record({
+    const requested = fc.record({
       use: fc.constantFrom('install', 'load'),
       firstUse: fc.constantFrom('refuse', 'trust'),
     });
     let trusted = 0;
     fc.assert(
-      fc.property(keys, asked, (rows, { use, firstUse }) => {
+      fc.property(keys, requested, (rows, { use, firstUse }) => {
         const made = rows.map(({ of, ...times }) => key(of.seed, { publisher: of.publisher, ...times }));
         const verdict = trustFor(made, { ...FOR_A, use, firstUse } as TrustAsked);
         if (!verdict.ok) return;
@@ -245,7 +245,7 @@ describe('keys of publishers', () => {
     expect(keysOf(store, 'other')).toEqual([]);
   });
 
-  it('stay revoked, whoever adds them again', () => {
+  it('stay revoked, even if they are added again', () => {
     const { store, add, revoke } = world();
     add('a');
     expect(revoke('a')).toEqual(key('a', { revokedAtMs: NOON + 5, reason: 'it was stolen' }));

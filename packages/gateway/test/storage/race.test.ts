@@ -49,7 +49,7 @@ describe('a quota', () => {
     expect(usageOf(store, HOME)).toEqual({ bytes: 0, keys: 0 });
   });
 
-  it('of one skill leaves the room of another alone', async () => {
+  it('of one skill does not use the quota of another', async () => {
     const store = storageStore();
     const quota = { bytes: 10, keys: 1 };
     await spaceIn(store, { quota }).put('k', Buffer.alloc(9));

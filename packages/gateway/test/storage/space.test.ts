@@ -203,9 +203,9 @@ describe('a grant', () => {
 
   it('ends with the call', async () => {
     const space = spaceIn(storageStore());
-    const asked = space.put('k', bytesOf('x'));
+    const requested = space.put('k', bytesOf('x'));
     space.close();
-    expect(await asked).toEqual({ ok: true, version: 1 });
+    expect(await requested).toEqual({ ok: true, version: 1 });
     const denied = { ok: false, why: 'denied' };
     expect(await space.get('k')).toMatchObject(denied);
     expect(await space.put('k', bytesOf('y'))).toMatchObject(denied);

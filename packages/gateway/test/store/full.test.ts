@@ -42,7 +42,7 @@ describe('a disk that is full', () => {
     expect((await callTool(gateway, 'palisade.echo')).outcome.code).toBe('ok');
   });
 
-  it('refuses to found a state directory, which can be founded once there is room', async () => {
+  it('refuses to create a state directory, which can be created once there is space', async () => {
     const stateDir = tempDir();
     const program = await bundleProgram('call-many.ts');
     const child = new Child(program, [stateDir, 'ada'], { maxFileBlocks: BLOCKS_FOR_NOTHING });

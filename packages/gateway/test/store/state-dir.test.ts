@@ -69,7 +69,7 @@ describe('Store', () => {
   });
 });
 
-describe('a state directory of somebody else', () => {
+describe('a state directory of another user', () => {
   /** Opens the store as a user who owns neither the directory nor, when we are root, the machine. */
   async function openAsNobody(directory: string): Promise<string> {
     const program = await bundleProgram('open-store.ts');

@@ -150,10 +150,10 @@ describe('a tool that runs in the gateway', () => {
 
 describe('a tool that takes too long', () => {
   it('is told to stop', async () => {
-    let wasTold = false;
+    let wasReported = false;
     const gateway = await open(async (_, signal) => {
       await sleep(60_000, undefined, { signal }).catch((error) => {
-        wasTold = true;
+        wasReported = true;
         throw error;
       });
       return null;
@@ -163,7 +163,7 @@ describe('a tool that takes too long', () => {
       code: 'tier/timed-out',
       message: 'Cannot finish call: it passed its limit of 20 ms',
     });
-    expect(wasTold).toBe(true);
+    expect(wasReported).toBe(true);
   });
 
   it('cannot hold the call although it does not listen', async () => {

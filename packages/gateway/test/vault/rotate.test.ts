@@ -40,7 +40,7 @@ describe('Vault.rotate()', () => {
     );
   });
 
-  it('leaves whoever has the old key and the new database with nothing, and the other way round', async () => {
+  it('makes the old key useless for the new database, and the new key for the old one', async () => {
     const opened = await filled();
     const oldKey = readFileSync(opened.keyPath);
     const oldCopy = copyOf(opened);

@@ -80,7 +80,7 @@ describe('Vault', () => {
     expect(vault.list()).toMatchObject([{ version: 2, createdAtMs: NOON + 1000, usedAtMs: NOON + 2000 }]);
   });
 
-  it('reveals the newest value to whoever found an older one', async () => {
+  it('reveals the newest value to a reader that found an older one', async () => {
     const { vault } = openVault();
     await put(vault, 'github', 'first-value');
     const ref = vault.find('github', ASKER);

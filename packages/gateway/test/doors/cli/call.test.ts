@@ -187,8 +187,8 @@ describe('palisade call on a terminal', () => {
     writeFileSync(join(own, 'policies/40-echo.cedar'), `${rule} unless { context.approved };`);
     const secret = 'hunter2-hunter2';
     const words = ['call', 'palisade.echo', '--input', JSON.stringify({ message: `pw ${secret}` })];
-    const asked = await palisade([...words, '--state', own], { env: { MY_API_KEY: secret } });
-    expect(asked.err).toContain('policy/approval-required');
+    const requested = await palisade([...words, '--state', own], { env: { MY_API_KEY: secret } });
+    expect(requested.err).toContain('policy/approval-required');
     const { out } = await palisade(['approvals', 'list', '--state', own]);
     expect(out).toContain('{"message":"pw [redacted:MY_API_KEY]"}');
     expect(out).not.toContain(secret);

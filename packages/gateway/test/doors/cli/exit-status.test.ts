@@ -77,7 +77,7 @@ describe('the exit status of palisade', () => {
 
 /** Lets a long sleep through, so that it can run into its time limit. */
 async function approve(words: readonly string[]): Promise<void> {
-  const asked = await inState(...words, '--json');
-  const [, id = ''] = /(apr_[a-z0-9]+)/.exec(JSON.parse(asked.out).message) ?? [];
+  const requested = await inState(...words, '--json');
+  const [, id = ''] = /(apr_[a-z0-9]+)/.exec(JSON.parse(requested.out).message) ?? [];
   expect((await inState('approvals', 'approve', id, '--as', 'user:grace')).status).toBe(0);
 }

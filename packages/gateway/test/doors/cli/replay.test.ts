@@ -86,13 +86,13 @@ describe('palisade replay FILE', () => {
     const { bundle, replay } = await exported();
     const { engine, ...recording } = bundle.recording;
     if (engine === undefined) throw new Error('the recording does not say who counted');
-    const said = 'The fuel was not compared';
-    expect((await replay(bundle)).out).not.toContain(said);
+    const observed = 'The fuel was not compared';
+    expect((await replay(bundle)).out).not.toContain(observed);
     const older = { ...recording, engine: { ...engine, meter: engine.meter - 1 } };
     for (const changed of [older, { ...recording, version: 1 }]) {
       const claimed = { ...bundle, envelope: claiming(bundle, { fuel: 1 }, changed), recording: changed };
       const { status, out } = await replay(claimed);
-      expect([status, out]).toEqual([0, expect.stringContaining(said)]);
+      expect([status, out]).toEqual([0, expect.stringContaining(observed)]);
     }
     const counted = { ...bundle, envelope: claiming(bundle, { fuel: 1 }, bundle.recording) };
     expect(await replay(counted)).toMatchObject({

@@ -17,14 +17,14 @@ const scratch = makeScratch();
 const VALUE = 'tok-9f8e7d6c5b4a';
 const PASSPHRASE = 'seven brave otters sing';
 
-type Given = { readonly stdin?: string };
+type Input = { readonly stdin?: string };
 
 /** A state directory of its own, and palisade on it. */
 function newState(name: string, toml = '') {
   const state = join(scratch, name);
   mkdirSync(state, { mode: 0o700 });
   writeFileSync(join(state, 'palisade.toml'), toml);
-  const secrets = (words: readonly string[], { stdin = '' }: Given = {}) =>
+  const secrets = (words: readonly string[], { stdin = '' }: Input = {}) =>
     runInside(['secrets', ...words, '--state', state], {
       ...{ openRecords, openGateway },
       stdin: Readable.from([Buffer.from(stdin)]),
@@ -45,7 +45,7 @@ async function kept(state: string, name: string): Promise<string | undefined> {
 describe('palisade secrets set', () => {
   test('keeps what comes on standard input, without the line end behind it', async () => {
     const { state } = newState('set');
-    const secrets = (words: readonly string[], given: Given) =>
+    const secrets = (words: readonly string[], given: Input) =>
       palisade(['secrets', ...words, '--state', state], given);
     const { status, out, err } = await secrets(['set', 'github'], { stdin: `${VALUE}\n` });
     expect([status, out, err]).toEqual([0, '', `set  github (global), version 1, ${VALUE.length} bytes\n`]);

@@ -41,16 +41,16 @@ describe('palisade skill build', () => {
   test('builds the modules of the manifest by a call that is recorded like any other', async () => {
     await make('good');
     const { status, out } = await build('good', '--json');
-    const told = JSON.parse(out);
-    expect(told).toMatchObject({ ok: true, skill: 'acme.text', language: 'c' });
+    const reported = JSON.parse(out);
+    expect(reported).toMatchObject({ ok: true, skill: 'acme.text', language: 'c' });
     expect(status).toBe(0);
     const bytes = readFileSync(at('good', 'skill.wasm'));
     expect(bytes.subarray(0, 4).toString('latin1')).toBe('\0asm');
-    expect(told.modules).toMatchObject([
+    expect(reported.modules).toMatchObject([
       { source: 'src/skill.c', module: 'skill.wasm', bytes: bytes.length },
     ]);
     expect(left('good')).toEqual(['skill.wasm']);
-    const receipt = await palisade(['receipt', told.modules[0].callId, '--decode', '--json']);
+    const receipt = await palisade(['receipt', reported.modules[0].callId, '--decode', '--json']);
     expect(receipt.out).toContain('palisade.skill.build');
     expect(receipt.out).toContain('bubblewrap');
   });

@@ -47,16 +47,16 @@ describe('palisade skill inspect', () => {
 
   test('gives one document with all of it', async () => {
     const { out } = await skill('inspect', 'asking.skill', '--json');
-    const told = JSON.parse(out);
+    const reported = JSON.parse(out);
     const module = readFileSync(join(at('asking'), 'echo.wasm'));
-    expect(told).toMatchObject({
+    expect(reported).toMatchObject({
       ...{ file: 'asking.skill', id: 'acme.echo', version: '1.2.0', publisher: 'acme' },
       artifact: digestBytes(readFileSync(at('asking.skill'))),
       signer: { keyId: expect.stringMatching(/^sha256:/) },
       tools: [{ tool: 'acme.echo.echo', risk: 'low', annotations: { destructive: true } }],
       asks: { http: ['api.example.com:443'] },
     });
-    expect(told.entries).toContainEqual({
+    expect(reported.entries).toContainEqual({
       ...{ path: 'echo.wasm', bytes: module.length, sha256: digestBytes(module) },
     });
   });

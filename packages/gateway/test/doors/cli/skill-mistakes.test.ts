@@ -38,11 +38,11 @@ describe('an operator who errs', () => {
   test('sees what the key of a skill is worth now, and the risk that policies see', async () => {
     const { state, palisade, told } = await newOperator(scratch, 'worth');
     await told(['skill', 'install', writePackage(state, 'one', { asks: STORAGE })]);
-    const asked = await palisade(['skill', 'approve', 'acme.text'], { typed: 'no\n' });
-    expect(asked.out).toContain(
+    const requested = await palisade(['skill', 'approve', 'acme.text'], { typed: 'no\n' });
+    expect(requested.out).toContain(
       'echo (risk medium because of the grant; its manifest says low), save (risk medium)',
     );
-    expect(asked.out).toContain(`key ${KEY.keyId}, trusted by an operator\n`);
+    expect(requested.out).toContain(`key ${KEY.keyId}, trusted by an operator\n`);
     await told(['skill', 'approve', 'acme.text', ...YES]);
     expect((await palisade(['skill', 'show', 'acme.text'])).out).toMatch(/^acme\.text\.echo +medium/m);
     await told(['trust', 'revoke', KEY.keyId, '--reason', 'stolen']);

@@ -114,7 +114,7 @@ describe('palisade skill, from a file to a call and back', () => {
     ]);
   });
 
-  test('refuses an agent every act, and somebody what a policy forbids', async () => {
+  test('refuses an agent every change, and a user what a policy forbids', async () => {
     const { state, palisade, told } = await newOperator(scratch, 'forbidden');
     await told(['skill', 'install', writePackage(state, 'one')]);
     for (const words of [
@@ -169,7 +169,7 @@ describe('palisade skill approve', () => {
     expect(yes.out).toMatch(/✗ http=api\.example\.com:443 .*\(withheld\)/);
   });
 
-  test('approves nothing that was put in place of what was shown while somebody read', async () => {
+  test('approves nothing that replaced what was shown while the operator read it', async () => {
     const { state, palisade, told } = await newOperator(scratch, 'exchanged');
     await told(['skill', 'install', writePackage(state, 'shown')]);
     const exchanged = writePackage(state, 'exchanged', { prose: 'Other words.' });

@@ -49,11 +49,11 @@ export async function newOperator(scratch: string, name: string, isTrusting = tr
 function partsOf({ typed, meanwhile, stdin, nowMs }: How) {
   const bytes = typed === undefined ? (stdin ?? new Uint8Array(0)) : Buffer.from(typed);
   const clock = nowMs === undefined ? systemClock : { ...systemClock, nowMs: () => nowMs };
-  const given = async function* () {
+  const supplied = async function* () {
     await meanwhile?.();
     if (bytes.length > 0) yield bytes;
   };
-  const input = Object.assign(Readable.from(given()), { isTTY: typed !== undefined });
+  const input = Object.assign(Readable.from(supplied()), { isTTY: typed !== undefined });
   return {
     ...{ clock, random: systemRandom, stdin: input },
     openGateway: (options: OpenOptions) => openGateway({ ...options, clock, checked: CHECKED }),

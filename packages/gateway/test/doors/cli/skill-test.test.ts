@@ -73,9 +73,9 @@ describe('palisade skill test', () => {
     const without = await testOf('needy');
     expect(without.out).toContain('· echo: stores  not run: it needs storage\n0 passed, 1 not run\n');
     expect(without.status).toBe(0);
-    const given = await testOf('needy', '--with-capabilities');
-    expect(given.out).toContain('1 passed, 0 not run\n');
-    expect(given.status).toBe(0);
+    const supplied = await testOf('needy', '--with-capabilities');
+    expect(supplied.out).toContain('1 passed, 0 not run\n');
+    expect(supplied.status).toBe(0);
   });
 
   test('gives a case no capability that it does not say it needs', async () => {

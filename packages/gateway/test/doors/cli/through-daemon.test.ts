@@ -17,7 +17,7 @@ import { type Ran, runInside } from './fake-edge.ts';
 const ECHO = ['call', 'palisade.echo', '--input', '{"message":"hi"}'];
 const env = readEnvironment({}, { username: 'ada', homedir: '/nowhere' });
 
-async function house({ toml = '', cwd = '' } = {}) {
+async function openSetup({ toml = '', cwd = '' } = {}) {
   const stateDir = join(tempDir(), 'state');
   const work = tempDir();
   mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
@@ -80,7 +80,7 @@ test.each([
   ['a call past its time', ['call', 'palisade.sleep', '--input', '{"ms":5000}', '--timeout', '20', '--json']],
   ['a name of a run that is none', [...ECHO, '--run', '-']],
 ])('%s says and returns the same through the daemon as without it', async (_, words) => {
-  const { run, opened } = await house();
+  const { run, opened } = await openSetup();
   const through = await run(words);
   expect(opened.times).toBe(0);
   const embedded = await run([...words, '--embedded']);
@@ -89,7 +89,7 @@ test.each([
 });
 
 test('a receipt by the daemon names the command line as the door, like one without it', async () => {
-  const { run } = await house();
+  const { run } = await openSetup();
   const doors = [];
   for (const words of [ECHO, [...ECHO, '--embedded']]) {
     const { out } = await run([...words, '--json']);
@@ -100,7 +100,7 @@ test('a receipt by the daemon names the command line as the door, like one witho
 });
 
 test('a call is cancelled with the command that waits for it, and told', async () => {
-  const { run, opened, countRunning } = await house();
+  const { run, opened, countRunning } = await openSetup();
   const cancel = new AbortController();
   const words = ['call', 'palisade.sleep', '--input', '{"ms":60000}', '--json'];
   const running = run(words, { signal: cancel.signal });
@@ -113,7 +113,7 @@ test('a call is cancelled with the command that waits for it, and told', async (
 });
 
 test('a call is made in the command itself once the daemon is gone, whatever it left behind', async () => {
-  const { run, opened, close, stateDir } = await house();
+  const { run, opened, close, stateDir } = await openSetup();
   const facts = {
     pid: 1,
     url: 'http://127.0.0.1:1',
@@ -132,13 +132,13 @@ test('a call is made in the command itself once the daemon is gone, whatever it 
 });
 
 test('a daemon of another version is not asked', async () => {
-  const { run, opened } = await house();
+  const { run, opened } = await openSetup();
   await run(ECHO, { version: '9.9.9' });
   expect(opened.times).toBe(1);
 });
 
 test('a daemon that read other settings than those of now is not asked, and the command says so', async () => {
-  const { run, opened, stateDir } = await house();
+  const { run, opened, stateDir } = await openSetup();
   const path = join(stateDir, 'palisade.toml');
   writeFileSync(path, '[limits]\noutput_bytes = 5\n');
   const later = new Date(systemClock.nowMs() + 5_000);
@@ -150,7 +150,7 @@ test('a daemon that read other settings than those of now is not asked, and the 
 });
 
 test('a daemon logs the policies that it takes and those that it refuses', async () => {
-  const { run, stateDir, logged } = await house({ toml: '[policy]\nreload_ms = 1\n' });
+  const { run, stateDir, logged } = await openSetup({ toml: '[policy]\nreload_ms = 1\n' });
   await run(ECHO);
   writeFileSync(join(stateDir, 'policies', 'more.cedar'), 'forbid(principal');
   await expect.poll(async () => (await run(ECHO)).err).toContain('The policy files have problems');
@@ -161,17 +161,17 @@ test('a daemon logs the policies that it takes and those that it refuses', async
 });
 
 test('a command runs by the daemon only where its workspace is the same', async () => {
-  const elsewhere = await house({ cwd: '/' });
+  const elsewhere = await openSetup({ cwd: '/' });
   const words = ['exec', '--tier', 'b', '--', 'pwd'];
   await elsewhere.run(words);
   expect(elsewhere.opened.times).toBe(1);
-  const named = await house({ cwd: '/', toml: '[process]\nworkspaces = ["WORK"]\n' });
+  const named = await openSetup({ cwd: '/', toml: '[process]\nworkspaces = ["WORK"]\n' });
   const { out, status } = await named.run(words);
   expect([status, out, named.opened.times]).toEqual([0, `${named.work}\n`, 0]);
 });
 
 test('a command prints and ends by the daemon as it would by itself', async () => {
-  const { run, opened } = await house();
+  const { run, opened } = await openSetup();
   const script = 'printf "out\\377"; printf err >&2; exit 7';
   const words = ['exec', '--tier', 'b', '--', 'sh', '-c', script];
   const through = await run(words);

@@ -119,7 +119,7 @@ const dense = Array.from({ length: 8192 }, (_, at) => `\\${(at & 0xff).toString(
 );
 
 /** Each thing an audit says, with a module that makes it say so. */
-const said: readonly (readonly [
+const observed: readonly (readonly [
   what: string,
   severity: string,
   module: string | Uint8Array,
@@ -210,7 +210,7 @@ function invalidCode(): number[] {
 }
 
 describe('what an audit would say', () => {
-  test.each(said)('names %s as a %s', async (what, severity, module, sentence) => {
+  test.each(observed)('names %s as a %s', async (what, severity, module, sentence) => {
     const { status, told } = await inspect(what.replaceAll(/[^a-z]/g, '-'), module);
     const found = told.findings.filter((each: { sentence: string }) => sentence.test(each.sentence));
     expect(found).toEqual([
@@ -280,11 +280,11 @@ describe('palisade wasm inspect refuses', () => {
   });
 
   test('standard input that does not end, as soon as it is past the limit', async () => {
-    let given = 0;
+    let supplied = 0;
     const stdin = Readable.from(
       (function* () {
         for (;;) {
-          given += 1_000_000;
+          supplied += 1_000_000;
           yield Buffer.alloc(1_000_000);
         }
       })(),
@@ -292,7 +292,7 @@ describe('palisade wasm inspect refuses', () => {
     const { status, out } = await runInside(['wasm', 'inspect', '-', '--json'], { stdin });
     expect(JSON.parse(out)).toMatchObject({ code: 'wasm/limit', detail: 'moduleBytes' });
     expect(status).toBe(2);
-    expect(given).toBeLessThan(DEFAULT_LIMITS.moduleBytes + 40_000_000);
+    expect(supplied).toBeLessThan(DEFAULT_LIMITS.moduleBytes + 40_000_000);
   });
 });
 

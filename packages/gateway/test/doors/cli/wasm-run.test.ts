@@ -294,9 +294,9 @@ describe('what is granted on the command line', () => {
   });
 
   test('is one host to make requests to', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '');
+      requested.push(request.url ?? '');
       response.end('hello');
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -312,7 +312,7 @@ describe('what is granted on the command line', () => {
     const asker = file('asker', asks);
     expect((await runJson(asker, ['--grant', `http=127.0.0.1:${port}`])).told).toMatchObject({ output: 1 });
     expect((await runJson(asker, ['--grant', `http=127.0.0.2:${port}`])).told).toMatchObject({ output: -1 });
-    expect(asked).toEqual(['/from-guest']);
+    expect(requested).toEqual(['/from-guest']);
   });
 });
 
@@ -350,9 +350,9 @@ describe('the policies', () => {
 
   test('that ask for an approval are met by one, once, for that very call', async () => {
     const words = [...greet, '--grant', 'channel=news'];
-    const asked = (await runJson(HELLO, words, judged)).told;
-    expect(asked).toMatchObject({ code: 'policy/approval-required', receipt: expect.any(Object) });
-    const [id = ''] = /apr_\w+/.exec(asked.remedy) ?? [];
+    const requested = (await runJson(HELLO, words, judged)).told;
+    expect(requested).toMatchObject({ code: 'policy/approval-required', receipt: expect.any(Object) });
+    const [id = ''] = /apr_\w+/.exec(requested.remedy) ?? [];
     const shown = await palisade(['approvals', 'show', id], judged);
     expect(shown.out).toContain('about    The export "greet" of a file, granted ["channel=news"].');
     // Neither what is granted more nor another input is what was asked.
@@ -366,8 +366,8 @@ describe('the policies', () => {
 
   test('that ask for an approval are not met by one that was denied', async () => {
     const words = ['--tool', 'greet', '--input', '{"name":"Eve"}', '--grant', 'channel=news'];
-    const asked = (await runJson(HELLO, words, judged)).told;
-    const [id = ''] = /apr_\w+/.exec(asked.remedy) ?? [];
+    const requested = (await runJson(HELLO, words, judged)).told;
+    const [id = ''] = /apr_\w+/.exec(requested.remedy) ?? [];
     expect((await palisade(['approvals', 'deny', id], judged)).status).toBe(0);
     expect((await runJson(HELLO, words, judged)).told).toMatchObject({ code: 'policy/approval-denied' });
   });

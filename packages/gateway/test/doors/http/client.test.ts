@@ -18,11 +18,11 @@ import { openHttpDoor } from '../../../src/doors/http/listen.ts';
 import { makeAuthenticator } from '../../../src/identity/authenticate.ts';
 import { createToken } from '../../../src/identity/tokens.ts';
 import { OPERATIONS } from '../../../src/operations/all.ts';
-import { ada, grace, type House, openHouse } from '../../operations/house.ts';
+import { ada, grace, type OperationsFixture, openFixture } from '../../operations/fixture.ts';
 
 /* The client of the sdk and the door of the gateway, over a real connection. */
 
-type Guests = House & {
+type Guests = OperationsFixture & {
   /** A client of Ada, an agent. */
   readonly agent: PalisadeClient;
   /** A client of Grace, who operates the gateway. */
@@ -32,8 +32,8 @@ type Guests = House & {
 };
 
 async function openGuests(): Promise<Guests> {
-  const house = await openHouse();
-  const { gateway } = house;
+  const fixture = await openFixture();
+  const { gateway } = fixture;
   const { config, store: reader, clock } = gateway;
   const door = await openHttpDoor({ listen: '127.0.0.1:0', socketPath: null, http: config.http });
   onTestFinished(() => door.close(0));
@@ -46,15 +46,15 @@ async function openGuests(): Promise<Guests> {
     }),
   );
   const clientOf = (caller: Caller, options: Partial<ClientOptions> = {}) =>
-    new PalisadeClient({ url: door.url, token: tokenOf(house, caller), ...options });
+    new PalisadeClient({ url: door.url, token: tokenOf(fixture, caller), ...options });
   const operator = clientOf(grace);
   const ring = await parseKeyRing(await operator.keys.export());
   if (!ring.ok) throw new Error(ring.why);
   const newAgent = (options: Partial<ClientOptions>) => clientOf(ada, options);
-  return { ...house, agent: clientOf(ada), operator, keys: ring.keys, newAgent };
+  return { ...fixture, agent: clientOf(ada), operator, keys: ring.keys, newAgent };
 }
 
-function tokenOf({ gateway }: House, { principal, tenant, scopes }: Caller): string {
+function tokenOf({ gateway }: OperationsFixture, { principal, tenant, scopes }: Caller): string {
   const { store, clock, random } = gateway;
   const nowMs = clock.nowMs();
   const creating = {
@@ -88,9 +88,9 @@ describe('PalisadeClient at a gateway', () => {
 
   test('runs a call once for one key, however often it is made', async () => {
     const { agent } = await openGuests();
-    const asked = { tool: 'test.echo', input: { key: 2 } };
-    const first = await agent.calls.run(asked, { idempotencyKey: 'once' });
-    const again = await agent.calls.run(asked, { idempotencyKey: 'once' });
+    const requested = { tool: 'test.echo', input: { key: 2 } };
+    const first = await agent.calls.run(requested, { idempotencyKey: 'once' });
+    const again = await agent.calls.run(requested, { idempotencyKey: 'once' });
     expect(again).toMatchObject({ callId: first.callId, replayed: true });
     const other = agent.calls.run({ tool: 'test.echo', input: { key: 3 } }, { idempotencyKey: 'once' });
     await expect(other).rejects.toMatchObject({ code: 'door/idempotency-conflict' });
@@ -98,12 +98,12 @@ describe('PalisadeClient at a gateway', () => {
 
   test('waits for the call that has its key and is still running', async () => {
     const { agent, newAgent, held, letGo, runs } = await openGuests();
-    const asked = { tool: 'test.hold', input: { key: 4 } };
-    const first = agent.calls.run(asked, { idempotencyKey: 'held' });
+    const requested = { tool: 'test.hold', input: { key: 4 } };
+    const first = agent.calls.run(requested, { idempotencyKey: 'held' });
     await held();
     // The repeat hears that the call is open, and then the call may end.
     const patient = newAgent({ wait: async () => letGo() });
-    const again = await patient.calls.run(asked, { idempotencyKey: 'held' });
+    const again = await patient.calls.run(requested, { idempotencyKey: 'held' });
     expect(again).toMatchObject({ callId: (await first).callId, output: { key: 4 }, replayed: true });
     expect(runs()).toBe(1);
   });
@@ -114,8 +114,8 @@ describe('PalisadeClient at a gateway', () => {
     const kinds: string[] = [];
     let callId = '';
     const following = (async () => {
-      const asked = { tool: 'test.hold', input: { key: 5 } };
-      for await (const event of agent.calls.stream(asked, { signal: stop.signal })) {
+      const requested = { tool: 'test.hold', input: { key: 5 } };
+      for await (const event of agent.calls.stream(requested, { signal: stop.signal })) {
         kinds.push(event.kind);
         if (event.kind === 'started') callId = event.callId;
         await held();
@@ -131,14 +131,14 @@ describe('PalisadeClient at a gateway', () => {
 
   test('tells what to do about a call that needs an approval, and runs it once approved', async () => {
     const { agent, operator } = await openGuests();
-    const asked = { tool: 'test.launch', input: { key: 6 } };
-    const error = await agent.calls.run(asked).catch((thrown: unknown) => thrown);
+    const requested = { tool: 'test.launch', input: { key: 6 } };
+    const error = await agent.calls.run(requested).catch((thrown: unknown) => thrown);
     if (!(error instanceof PalisadeError)) throw error;
     expect(error).toMatchObject({ code: 'policy/approval-required', status: 403 });
     const id = error.approval?.id ?? '';
     expect(await operator.approvals.get(id)).toMatchObject({ state: 'pending', tool: 'test.launch' });
     expect(await operator.approvals.approve(id, { note: 'fine' })).toMatchObject({ state: 'approved' });
-    expect(await agent.calls.run(asked)).toMatchObject({ status: 'ok', output: { key: 6 } });
+    expect(await agent.calls.run(requested)).toMatchObject({ status: 'ok', output: { key: 6 } });
   });
 
   test('shows only the tools that its caller could call, page by page', async () => {

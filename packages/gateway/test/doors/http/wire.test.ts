@@ -37,8 +37,9 @@ async function request(row: Operation) {
   }) as typeof globalThis.fetch;
   const wait = () => Promise.reject(new Error('it does not wait'));
   const client = new PalisadeClient({ url: 'http://gate.example', token: 'pls_test', fetch, wait });
-  const asked = REQUESTS[row.name]?.(client);
-  const given = asked !== undefined && Symbol.asyncIterator in asked ? await firstOf(asked) : await asked;
+  const requested = REQUESTS[row.name]?.(client);
+  const given =
+    requested !== undefined && Symbol.asyncIterator in requested ? await firstOf(requested) : await requested;
   const [only] = sent;
   if (only === undefined) throw new Error(`The client sends nothing for ${row.name}`);
   return { sent: only, given };

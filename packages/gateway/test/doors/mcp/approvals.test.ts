@@ -24,14 +24,14 @@ const NOBODY_APPROVES = POLICIES.replace('permit(principal is User', 'forbid(pri
 const FORMS = { elicitation: {} };
 const ACCEPT = { action: 'accept', content: { decision: 'approve', reason: 'seen' } };
 
-type House = {
+type Setup = {
   readonly gateway: TestGateway;
   readonly mcp: Mcp;
   readonly ran: () => number;
   readonly clock: ReturnType<typeof testClock>;
 };
 
-async function house(wishes: { policies?: string; toml?: string } = {}): Promise<House> {
+async function openSetup(wishes: { policies?: string; toml?: string } = {}): Promise<Setup> {
   let runs = 0;
   const tool = makeTool('a.danger', async (input) => {
     runs++;
@@ -47,7 +47,7 @@ const call = (arguments_: Record<string, Json> = { path: '/tmp' }) => ({
   arguments: arguments_,
 });
 
-const stateOf = ({ gateway }: House) =>
+const stateOf = ({ gateway }: Setup) =>
   list(gateway.store, { limit: 10, nowMs: gateway.clock.nowMs() }).map(({ state }) => state);
 
 /** Answers the question that the gateway puts to a client of the legacy era. */
@@ -59,15 +59,15 @@ async function answerAs(client: RawClient, result: Json): Promise<Message> {
 
 describe('a client of the legacy era that can show forms', () => {
   it('asks its user, and the call runs once in the name of the agent with the approval of the user', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     await client.initialize(FORMS);
-    const asked = client.request('tools/call', call({ path: '/tmp/\u001b[31m' }));
+    const requested = client.request('tools/call', call({ path: '/tmp/\u001b[31m' }));
     const question = await answerAs(client, ACCEPT);
     expect(question.params.message).toContain('agent:ada wants to call a.danger');
     expect(question.params.message).not.toMatch(/\p{Cc}/u);
     expect(Object.keys(question.params.requestedSchema.properties)).toEqual(['decision', 'reason']);
-    const { result } = await asked;
+    const { result } = await requested;
     expect(result.isError).toBeUndefined();
     expect(here.ran()).toBe(1);
     expect(stateOf(here)).toEqual(['used']);
@@ -77,12 +77,12 @@ describe('a client of the legacy era that can show forms', () => {
   });
 
   it('has the call refused for good where its user denies it', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     await client.initialize(FORMS);
-    const asked = client.request('tools/call', call());
+    const requested = client.request('tools/call', call());
     await answerAs(client, { action: 'accept', content: { decision: 'deny', reason: 'not now' } });
-    const { result } = await asked;
+    const { result } = await requested;
     expect(result).toMatchObject({ isError: true, structuredContent: { code: 'policy/approval-denied' } });
     expect(here.ran()).toBe(0);
   });
@@ -94,25 +94,25 @@ describe('a client of the legacy era that can show forms', () => {
     ['sends a decision that there is not', { action: 'accept', content: { decision: 'APPROVE' } }],
     ['sends content without accepting', { action: 'cancel', content: { decision: 'approve' } }],
   ])('decides nothing where its user %s', async (_what, answer) => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     await client.initialize(FORMS);
-    const asked = client.request('tools/call', call());
+    const requested = client.request('tools/call', call());
     await answerAs(client, answer);
-    const { result } = await asked;
+    const { result } = await requested;
     expect(result).toMatchObject({ isError: true, structuredContent: { status: 'approval_required' } });
     expect(here.ran()).toBe(0);
     expect(stateOf(here)).toEqual(['pending']);
   });
 
   it('decides nothing where it answers with an error, or goes away', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     await client.initialize(FORMS);
-    const asked = client.request('tools/call', call());
+    const requested = client.request('tools/call', call());
     const question = await client.next(({ method }) => method === 'elicitation/create');
     client.send({ jsonrpc: '2.0', id: question.id, error: { code: -32_601, message: 'no' } });
-    expect((await asked).result.structuredContent.status).toBe('approval_required');
+    expect((await requested).result.structuredContent.status).toBe('approval_required');
     client.ask('tools/call', call({ other: 1 }));
     await client.next(({ method, id }) => method === 'elicitation/create' && id !== question.id);
     client.stdin.end();
@@ -122,7 +122,7 @@ describe('a client of the legacy era that can show forms', () => {
   });
 });
 
-describe('whoever cannot be asked', () => {
+describe('a client that cannot ask its user', () => {
   const NO_APPROVER: Caller = { ...CALLER, approver: null };
   it.each<[string, string | undefined, Json, Caller]>([
     ['has a client without forms', undefined, {}, CALLER],
@@ -132,7 +132,7 @@ describe('whoever cannot be asked', () => {
   ])(
     'is told how to get the approval, and the identical call then runs: %s',
     async (_what, toml, capabilities, caller) => {
-      const here = await house(toml === undefined ? {} : { toml });
+      const here = await openSetup(toml === undefined ? {} : { toml });
       const client = new RawClient(here.mcp, caller);
       await client.initialize(capabilities);
       const { result } = await client.request('tools/call', call());
@@ -156,24 +156,24 @@ describe('whoever cannot be asked', () => {
     },
   );
 
-  it('gets nowhere with a yes of somebody whom the policies do not let approve', async () => {
-    const here = await house({ policies: NOBODY_APPROVES });
+  it('cannot use the approval of a user whom the policies do not let approve', async () => {
+    const here = await openSetup({ policies: NOBODY_APPROVES });
     const client = new RawClient(here.mcp);
     await client.initialize(FORMS);
-    const asked = client.request('tools/call', call());
+    const requested = client.request('tools/call', call());
     await answerAs(client, ACCEPT);
-    expect((await asked).result.structuredContent.status).toBe('approval_required');
+    expect((await requested).result.structuredContent.status).toBe('approval_required');
     expect(here.ran()).toBe(0);
     expect(stateOf(here)).toEqual(['pending']);
   });
 
   it('cannot be the agent itself', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp, { ...CALLER, approver: CALLER.principal });
     await client.initialize(FORMS);
-    const asked = client.request('tools/call', call());
+    const requested = client.request('tools/call', call());
     await answerAs(client, ACCEPT);
-    expect((await asked).result.structuredContent.status).toBe('approval_required');
+    expect((await requested).result.structuredContent.status).toBe('approval_required');
     expect(here.ran()).toBe(0);
   });
 });
@@ -190,7 +190,7 @@ const answer = (client: RawClient, requestState: Json, params = call(), response
 
 describe('a client of the modern era that can show forms', () => {
   it('comes again with the answer, and the call runs once', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     const state = await ask(client);
     expect(state).not.toContain('apr_');
@@ -201,7 +201,7 @@ describe('a client of the modern era that can show forms', () => {
   });
 
   it('decides nothing where its user puts the form away, and has the call refused where it is denied', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     const away = await answer(client, await ask(client), call(), { action: 'cancel' });
     expect(away.result.structuredContent.status).toBe('approval_required');
@@ -212,7 +212,7 @@ describe('a client of the modern era that can show forms', () => {
   });
 
   it('spends a state once, even where it comes twice at the same time', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     const state = await ask(client);
     const both = await Promise.all([answer(client, state), answer(client, state)]);
@@ -223,7 +223,7 @@ describe('a client of the modern era that can show forms', () => {
   });
 
   it('lets two questions about one call run it once', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     const [one, two] = [await ask(client), await ask(client)];
     const both = await Promise.all([answer(client, one), answer(client, two)]);
@@ -243,7 +243,7 @@ describe('a state that a client brings back', () => {
     ['another tenant', OTHER_TENANT],
     ['somebody with another person behind', MALLORY],
   ])('is worth nothing to %s', async (_who, caller) => {
-    const here = await house();
+    const here = await openSetup();
     const state = await ask(new RawClient(here.mcp));
     const thief = new RawClient(here.mcp, caller);
     expect((await answer(thief, state)).error).toMatchObject({ code: -32_602 });
@@ -253,7 +253,7 @@ describe('a state that a client brings back', () => {
   });
 
   it('is worth nothing with another argument, another tool, a changed byte or a changed place', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     const state = await ask(client);
     const flipped = `${state.slice(0, 60)}${state[60] === 'A' ? 'B' : 'A'}${state.slice(61)}`;
@@ -275,7 +275,7 @@ describe('a state that a client brings back', () => {
   });
 
   it('is worth nothing after its time, in another process, or where nobody may be asked', async () => {
-    const here = await house();
+    const here = await openSetup();
     const client = new RawClient(here.mcp);
     const late = await ask(client);
     const elsewhere = await ask(client, call({ path: '/var' }));
@@ -289,7 +289,7 @@ describe('a state that a client brings back', () => {
   });
 
   it('is of no use once the policies have changed', async () => {
-    const here = await house({ toml: '[policy]\nreload_ms = 1\n' });
+    const here = await openSetup({ toml: '[policy]\nreload_ms = 1\n' });
     const client = new RawClient(here.mcp);
     const state = await ask(client);
     const { writeFileSync } = await import('node:fs');

@@ -136,12 +136,12 @@ describe('progress', () => {
     const client = new RawClient(openMcp(gateway));
     await client.initialize();
     const { id } = await client.request('tools/call', { name: 'a.slow', _meta: { progressToken: 'tok' } });
-    const told = client.messages.filter(({ method }: Message) => method === 'notifications/progress');
-    expect(told.length).toBeGreaterThanOrEqual(1);
-    expect(told.length).toBeLessThanOrEqual(3);
-    const steps = told.map(({ params }: Message) => params.progress);
+    const reported = client.messages.filter(({ method }: Message) => method === 'notifications/progress');
+    expect(reported.length).toBeGreaterThanOrEqual(1);
+    expect(reported.length).toBeLessThanOrEqual(3);
+    const steps = reported.map(({ params }: Message) => params.progress);
     expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
-    expect(told.every(({ params }: Message) => params.progressToken === 'tok')).toBe(true);
+    expect(reported.every(({ params }: Message) => params.progressToken === 'tok')).toBe(true);
     expect(client.messages.at(-1)?.id).toBe(id);
   });
 

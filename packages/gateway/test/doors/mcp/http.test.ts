@@ -149,7 +149,7 @@ describe('subscriptions/listen over HTTP', () => {
     await Promise.all([ada?.ended, eve?.ended]);
   });
 
-  it('is refused to whoever has too many open, and free again when they are closed', async () => {
+  it('is refused to a caller with too many open ones, and available again when they are closed', async () => {
     const { mcp } = await open();
     const wanted = { notifications: { toolsListChanged: true } };
     const ask = (caller?: Caller) =>

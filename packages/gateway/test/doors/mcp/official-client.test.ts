@@ -137,10 +137,10 @@ describe.each(WAYS)('the official client over %s in mode %s', (way, mode) => {
     const client = await connect(openMcp(gateway), [way, mode]);
     const stop = new AbortController();
     const call = { name: 'palisade.sleep', arguments: { ms: 600_000 } };
-    const asked = client.callTool(call, { signal: stop.signal });
+    const requested = client.callTool(call, { signal: stop.signal });
     await eventually(() => gateway.running.size).toBe(1);
     stop.abort();
-    await expect(asked).rejects.toThrow();
+    await expect(requested).rejects.toThrow();
     const codes = () =>
       recordsOf(gateway)
         .filter(({ kind }) => kind === 'ended')

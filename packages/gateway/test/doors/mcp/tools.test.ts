@@ -101,8 +101,8 @@ describe('tools/list', () => {
     writeFileSync(join(gateway.stateDir, 'policies', 'test.cedar'), NO_HIGH);
     const changed = ({ method }: Message) => method === 'notifications/tools/list_changed';
     expect((await legacy.next(changed)).params?._meta).toBeUndefined();
-    const told = await modern.next(changed);
-    expect(told.params._meta['io.modelcontextprotocol/subscriptionId']).toBe(id);
+    const reported = await modern.next(changed);
+    expect(reported.params._meta['io.modelcontextprotocol/subscriptionId']).toBe(id);
     // Whoever did not ask is not told.
     expect(other.messages.filter(changed)).toEqual([]);
   });

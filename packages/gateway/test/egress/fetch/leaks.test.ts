@@ -108,7 +108,7 @@ describe('the signal', () => {
 
   it('ends it while a name is looked up', async () => {
     const controller = new AbortController();
-    const told: AbortSignal[] = [];
+    const reported: AbortSignal[] = [];
     const { get, asked } = openWorld({ entries: [NAME], limits, signal: controller.signal });
     const timers = watchTimers();
     const fetching = get(
@@ -117,7 +117,7 @@ describe('the signal', () => {
       {
         resolve: {
           lookup: (_name, signal) => {
-            told.push(signal);
+            reported.push(signal);
             return new Promise(() => {});
           },
           own: { addresses: [], ports: new Set() },
@@ -125,10 +125,10 @@ describe('the signal', () => {
         },
       },
     );
-    await eventually(() => told.length === 1);
+    await eventually(() => reported.length === 1);
     controller.abort();
     expect(codeOf(await fetching)).toBe('cancelled');
-    expect(told[0]?.aborted).toBe(true);
+    expect(reported[0]?.aborted).toBe(true);
     expect([timers.open.size, getEventListeners(controller.signal, 'abort'), asked]).toEqual([0, [], []]);
   });
 

@@ -107,9 +107,9 @@ function pathFits(prefix: string, sent: string | undefined, denies: boolean): bo
       .map((each) => (denies ? (each.split(';')[0] ?? '').toLowerCase() : each))
       .filter((each) => each !== '');
   const wanted = segments(prefix);
-  const given = segments(sent);
-  if (!wanted.every((each, at) => each === given[at])) return false;
-  const needsMore = !denies && prefix.endsWith('/') && given.length === wanted.length;
+  const supplied = segments(sent);
+  if (!wanted.every((each, at) => each === supplied[at])) return false;
+  const needsMore = !denies && prefix.endsWith('/') && supplied.length === wanted.length;
   return !needsMore || /\/(\?|$)/.test(sent);
 }
 

@@ -298,7 +298,7 @@ describe('a client that asks for a tunnel for HTTP in the open', () => {
     const proxy = await startProxy({ entries, answers: ANSWERS });
     return { ...proxy, url: `http://${NAME}:${target}`, authority: `${NAME}:${target}` };
   };
-  const told = ({ decisions }: Awaited<ReturnType<typeof start>>) =>
+  const reported = ({ decisions }: Awaited<ReturnType<typeof start>>) =>
     decisions().map(({ method, verdict }) => `${method} ${verdict}`);
 
   it('such as curl gets what is allowed and is told about what is not', async () => {
@@ -312,7 +312,7 @@ describe('a client that asks for a tunnel for HTTP in the open', () => {
     );
     const two = await curl(`${world.url}/1`, `${world.url}/2`);
     expect(two).toEqual({ status: 0, out: 'GET /1 GET /2 ' });
-    expect(told(world)).toEqual(['GET allow', 'POST allow', 'POST deny', 'GET allow', 'GET allow']);
+    expect(reported(world)).toEqual(['GET allow', 'POST allow', 'POST deny', 'GET allow', 'GET allow']);
     expect(world.proxy.facts()).toMatchObject({ malformed: 0, cut: 0, faults: 0 });
   });
 
@@ -320,7 +320,7 @@ describe('a client that asks for a tunnel for HTTP in the open', () => {
     const world = await start();
     const { out } = await fetchBoth(world);
     expect(out).toContain('200 GET /b \n200 POST /a sent\n403 Cannot reach');
-    expect(told(world)).toEqual(['GET allow', 'POST allow', 'POST deny']);
+    expect(reported(world)).toEqual(['GET allow', 'POST allow', 'POST deny']);
     expect(world.proxy.facts()).toMatchObject({ malformed: 0, cut: 0, faults: 0 });
   });
 });

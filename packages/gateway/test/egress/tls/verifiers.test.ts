@@ -57,15 +57,18 @@ describe('openssl verify', () => {
     '2',
     '-CAfile',
   ];
-  const asked = (host: string) =>
+  const requested = (host: string) =>
     hostOf(host).kind === 'name' ? ['-verify_hostname', host] : ['-verify_ip', host.replace(/[[\]]/g, '')];
 
   it('takes all leaves of an authority, and none of another', async () => {
     const { 'ca.pem': ca = '', 'other.pem': other = '', ...leaves } = makeFiles();
     for (const [index, host] of HOSTS.entries()) {
       const leaf = leaves[`leaf-${index}.pem`] ?? '';
-      expect(await openssl(...strict, ca, ...asked(host), leaf)).toEqual({ status: 0, out: `${leaf}: OK\n` });
-      expect(await openssl(...strict, ca, ...asked('other.example'), leaf)).toMatchObject({ status: 2 });
+      expect(await openssl(...strict, ca, ...requested(host), leaf)).toEqual({
+        status: 0,
+        out: `${leaf}: OK\n`,
+      });
+      expect(await openssl(...strict, ca, ...requested('other.example'), leaf)).toMatchObject({ status: 2 });
       expect(await openssl(...strict, other, leaf)).toMatchObject({ status: 2 });
     }
   });

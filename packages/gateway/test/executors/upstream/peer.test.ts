@@ -22,36 +22,36 @@ function open() {
 describe('a peer', () => {
   test('matches answers with questions, however the bytes are cut', async () => {
     const { peer } = open();
-    const asked = [peer.request('a', {}), peer.request('b', {})];
+    const requested = [peer.request('a', {}), peer.request('b', {})];
     const text =
       '{"jsonrpc":"2.0","id":2,"result":{"is":"zwei €"}}\n{"jsonrpc":"2.0","id":1,"result":{"is":"eins"}}\n';
     for (const byte of Buffer.from(text)) peer.take(Uint8Array.of(byte));
-    expect(await Promise.all(asked)).toEqual([{ is: 'eins' }, { is: 'zwei €' }]);
+    expect(await Promise.all(requested)).toEqual([{ is: 'eins' }, { is: 'zwei €' }]);
   });
 
   test('passes errors on as such, without what a terminal would obey', async () => {
     const { peer, say } = open();
-    const asked = peer.request('a', {});
+    const requested = peer.request('a', {});
     say({ id: 1, error: { code: -32602, message: 'no\u001b[2J' } });
-    await expect(asked).rejects.toThrow(PeerError);
-    await expect(asked).rejects.toThrow(/no\\u\{1b\}/);
+    await expect(requested).rejects.toThrow(PeerError);
+    await expect(requested).rejects.toThrow(/no\\u\{1b\}/);
   });
 
   test('takes a bound of 2^63 in a list of tools, and refuses such a number in an answer', async () => {
     const { peer, broken } = open();
-    const asked = [peer.request('tools/list', {}), peer.request('tools/call', {})] as const;
+    const requested = [peer.request('tools/list', {}), peer.request('tools/call', {})] as const;
     for (const id of [1, 2])
       peer.take(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{"maximum":9223372036854775807}}\n`));
-    expect(await asked[0]).toEqual({ maximum: Number.MAX_SAFE_INTEGER });
-    await expect(asked[1]).rejects.toThrow(PeerError);
+    expect(await requested[0]).toEqual({ maximum: Number.MAX_SAFE_INTEGER });
+    await expect(requested[1]).rejects.toThrow(PeerError);
     expect(broken).toEqual([]);
   });
 
-  test('tells whoever waits when nothing comes any more, and whoever asks later', async () => {
+  test('reports the end of the connection to waiting and to later requests', async () => {
     const { peer } = open();
-    const asked = peer.request('a', {});
+    const requested = peer.request('a', {});
     peer.end('it is gone');
-    await expect(asked).rejects.toThrow('it is gone');
+    await expect(requested).rejects.toThrow('it is gone');
     await expect(peer.request('b', {})).rejects.toThrow('it is gone');
   });
 
@@ -68,10 +68,10 @@ describe('a peer', () => {
   test('counts what nobody asked for anew after each answer', async () => {
     const { peer, broken, say } = open();
     for (let round = 1; round <= 3; round++) {
-      const asked = peer.request('a', {});
+      const requested = peer.request('a', {});
       for (let i = 0; i < PEER_LIMITS.unsolicited; i++) say({ method: 'notifications/message' });
       say({ id: round, result: {} });
-      await asked;
+      await requested;
     }
     expect(broken).toEqual([]);
     for (let i = 0; i <= PEER_LIMITS.unsolicited; i++) say({ id: 99, result: {} });

@@ -21,7 +21,7 @@ function open() {
 }
 
 describe('progress of an upstream server', () => {
-  it('is asked for where somebody listens, beside what the request has of its own, and nowhere else', () => {
+  it('is requested only if there is a listener, beside the meta data of the request itself', () => {
     const { peer, sent } = open();
     void peer.request('a', { _meta: { era: 'x' } }, { onProgress: () => undefined });
     void peer.request('b', {});
@@ -31,9 +31,9 @@ describe('progress of an upstream server', () => {
 
   it('reaches who asked, and nobody by a number that is not theirs or no longer', async () => {
     const { peer, say, progress } = open();
-    const heard: Json[] = [];
+    const received: Json[] = [];
     const listen = (name: string) => ({
-      onProgress: (params: JsonObject) => void heard.push([name, params.progress ?? null]),
+      onProgress: (params: JsonObject) => void received.push([name, params.progress ?? null]),
     });
     const first = peer.request('a', {}, listen('first'));
     void peer.request('b', {}, listen('second'));
@@ -43,7 +43,7 @@ describe('progress of an upstream server', () => {
     say({ id: 1, result: {} });
     await first;
     progress(1, 30);
-    expect(heard).toEqual([
+    expect(received).toEqual([
       ['first', 10],
       ['second', 20],
     ]);
@@ -51,14 +51,14 @@ describe('progress of an upstream server', () => {
 
   it('is no way to write without end', () => {
     const { peer, broken, progress } = open();
-    let heard = 0;
+    let received = 0;
     const onProgress = () => {
-      heard += 1;
+      received += 1;
     };
     void peer.request('a', {}, { onProgress });
     for (let i = 0; i < PEER_LIMITS.progress; i++) progress(1, i);
-    expect([heard, broken.length]).toEqual([PEER_LIMITS.progress, 0]);
+    expect([received, broken.length]).toEqual([PEER_LIMITS.progress, 0]);
     for (let i = 0; i <= PEER_LIMITS.unsolicited; i++) progress(1, i);
-    expect([heard, broken.length]).toEqual([PEER_LIMITS.progress, 1]);
+    expect([received, broken.length]).toEqual([PEER_LIMITS.progress, 1]);
   });
 });

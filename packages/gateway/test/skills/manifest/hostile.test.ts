@@ -126,9 +126,9 @@ describe('parseManifest() of inline schemas', () => {
   });
 
   it('asks for files of the package only', () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const spy = (path: string) => {
-      asked.push(path);
+      requested.push(path);
       return null;
     };
     for (const path of [
@@ -142,7 +142,7 @@ describe('parseManifest() of inline schemas', () => {
     ]) {
       parseManifest(renderWith(INPUT, `"${path}"`).text, spy);
     }
-    expect(asked).toEqual(['schemas/a.json']);
+    expect(requested).toEqual(['schemas/a.json']);
   });
 });
 

@@ -63,8 +63,8 @@ describe('the network of a call', () => {
     network.note(decision({ verdict }));
     network.end({ ok: false, code, why: 'why it was', hops: [hop], bytesIn: 0, bytesOut: 9 });
     const denied = verdict === 'deny' ? 1 : 0;
-    const told = { cut: cut === 1 ? 'why it was' : null, bytesOut: 9 };
-    expect(network.report().record).toMatchObject({ cut, denied, decisions: [told] });
+    const reported = { cut: cut === 1 ? 'why it was' : null, bytesOut: 9 };
+    expect(network.report().record).toMatchObject({ cut, denied, decisions: [reported] });
   });
 
   it('takes ten thousand requests, and no more', () => {

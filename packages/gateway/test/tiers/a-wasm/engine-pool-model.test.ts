@@ -27,7 +27,7 @@ class Life {
   readonly had: EngineProcess[] = [];
   readonly sample: SamplePool;
   readonly #leaving: AbortController[] = [];
-  untold = 0;
+  unreported = 0;
   #starts = 0;
 
   constructor({ size, most, failsEach }: Terms) {
@@ -56,13 +56,13 @@ class Life {
   #take(owner: string): void {
     const leaving = new AbortController();
     this.#leaving.push(leaving);
-    this.untold += 1;
+    this.unreported += 1;
     this.sample.pool
       .take(owner, leaving.signal)
       .then((engine) => this.had.push(engine))
       .catch(() => undefined)
       .finally(() => {
-        this.untold -= 1;
+        this.unreported -= 1;
       });
   }
 }
@@ -76,7 +76,7 @@ describe('a pool of engines, whatever happens', () => {
         life.do(what, at);
         await settle();
         const { busy, idle, starting, waiting } = pool.census;
-        expect([busy, waiting]).toEqual([life.had.length, life.untold]);
+        expect([busy, waiting]).toEqual([life.had.length, life.unreported]);
         expect(busy).toBeLessThanOrEqual(options.size);
         expect(busy + idle + starting).toBeLessThanOrEqual(Math.max(options.size, options.most));
       }
@@ -85,7 +85,7 @@ describe('a pool of engines, whatever happens', () => {
         life.do('giveBack', 0);
         await settle();
       }
-      expect(life.untold).toBe(0);
+      expect(life.unreported).toBe(0);
       await pool.close();
       const { started, ended, idle } = pool.census;
       expect([started, ended, idle]).toEqual([life.fakes.length, life.fakes.length, 0]);

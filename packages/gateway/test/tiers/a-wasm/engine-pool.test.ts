@@ -17,7 +17,7 @@ describe('a pool of engines', () => {
     expect([first.isGone, fakes.length]).toEqual([true, 2]);
   });
 
-  it('keeps the engines of several tenants while there is room, and ends the one that stood longest', async () => {
+  it('keeps the engines of several tenants up to the maximum, and ends the longest idle one', async () => {
     const { pool, use } = samplePool({ most: 3 });
     const useOf = async (owner: string) => {
       const engine = await pool.take(owner);
@@ -126,8 +126,8 @@ describe('a pool of engines', () => {
         return Promise.reject(new Error('there is no room on the device'));
       },
     });
-    const told = await Promise.allSettled(['ada', 'grace', 'ada'].map((owner) => pool.take(owner)));
-    for (const each of told) {
+    const reported = await Promise.allSettled(['ada', 'grace', 'ada'].map((owner) => pool.take(owner)));
+    for (const each of reported) {
       const error = each.status === 'rejected' ? each.reason : null;
       expect(error).toBeInstanceOf(CodedError);
       expect(error).toMatchObject({ code: 'tier/not-started', remedy: expect.stringContaining('doctor') });

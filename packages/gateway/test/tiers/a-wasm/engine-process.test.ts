@@ -65,9 +65,9 @@ describe.each(['b', 'c'] as const)('an engine in tier %s', (tier) => {
 describe('an engine', () => {
   it('asks the gateway for what its guest wants, with the words of the guest', async () => {
     const engine = await started();
-    const asked: GuestRequest[] = [];
+    const requested: GuestRequest[] = [];
     const onRequest = async (question: GuestRequest) => {
-      asked.push(question);
+      requested.push(question);
       return { result: 5, bytes: Buffer.from('value') };
     };
     const head = sampleHead({ functions: ['storage_get', 'result_read'] });
@@ -76,7 +76,7 @@ describe('an engine', () => {
       { ...DEAF, onRequest },
     );
     expect(outputOf(end)).toBe('returned value');
-    expect(asked.map((each) => [each.head, text(each.bytes)])).toEqual([
+    expect(requested.map((each) => [each.head, text(each.bytes)])).toEqual([
       [{ name: 'storage_get', numbers: [30_000], lengths: [3] }, 'key'],
     ]);
   });
@@ -108,9 +108,9 @@ describe('an engine', () => {
       '(import "palisade_v1" "storage_get" (func $get (param i32 i32 i32) (result i32)))',
     );
     const engine = await started();
-    let asked = 0;
+    let requested = 0;
     const onRequest = async () => {
-      asked += 1;
+      requested += 1;
       return { result: -1 };
     };
     const limits = { ...sampleHead().limits, fuel: 100_000 };
@@ -120,7 +120,7 @@ describe('an engine', () => {
       { ...DEAF, onRequest },
     );
     expect(end).toMatchObject({ kind: 'done', head: { ending: 'trapped', code: 'fuel' } });
-    expect(asked).toBe(49);
+    expect(requested).toBe(49);
   });
 
   it('that is ended while its guest waits for an answer is gone, with its files', async () => {

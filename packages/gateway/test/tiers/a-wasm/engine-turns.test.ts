@@ -74,14 +74,14 @@ describe('turns in engines', () => {
       isServed.grace = true;
       return taken;
     });
-    let asked = 0;
+    let requested = 0;
     while (!isServed.grace) {
-      asked += 1;
+      requested += 1;
       fakes[0]?.say('ask', ask);
       const answers = () => fakes[0]?.heard.filter(({ kind }) => kind === 'answer').length;
-      await expect.poll(() => isServed.grace || answers() === asked, PATIENCE).toBe(true);
+      await expect.poll(() => isServed.grace || answers() === requested, PATIENCE).toBe(true);
     }
-    expect(asked).toBe(5);
+    expect(requested).toBe(5);
     pool.giveBack(await other);
     engine.end('the test is over');
     await end;

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { sampleTerms } from '../terms.ts';
-import { makePlaces, runOutside, shell, without } from './run-jail.ts';
+import { makeJailDirectories, runOutside, shell, without } from './run-jail.ts';
 
-type Places = ReturnType<typeof makePlaces>;
+type Places = ReturnType<typeof makeJailDirectories>;
 const MIB = 1024 * 1024;
 
 describe('a jail hides the host', () => {
@@ -19,7 +19,7 @@ describe('a jail hides the host', () => {
     ['the state of the system', () => 'test -e /var/lib && echo there || echo absent', /there/, /absent/],
     ['the processes', () => `ls -d /proc/${process.pid}`, /^\/proc\//, /No such file/],
   ])('%s', async (_, line, outside, inside) => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const free = await runOutside(['/bin/sh', '-c', line(places)], places.workspace);
     expect(free.out + free.errors).toMatch(outside);
     const held = await shell(line(places), places);
@@ -28,7 +28,7 @@ describe('a jail hides the host', () => {
   });
 
   test('its name, and every namespace but a network that is shared on purpose', async () => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const line =
       'cd /proc/self/ns && for n in user pid mnt ipc uts cgroup net; do readlink $n; done; uname -n';
     const free = (await runOutside(['/bin/sh', '-c', line])).out.trim().split('\n');
@@ -41,14 +41,14 @@ describe('a jail hides the host', () => {
   });
 
   test('its devices', async () => {
-    const { out } = await shell('ls /dev', makePlaces());
+    const { out } = await shell('ls /dev', makeJailDirectories());
     const links = ['core', 'fd', 'ptmx', 'stderr', 'stdin', 'stdout'];
     const nodes = ['full', 'null', 'pts', 'random', 'shm', 'tty', 'urandom', 'zero'];
     expect(out.trim().split('\n').sort()).toEqual([...links, ...nodes].sort());
   });
 
   test('its network', async () => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const line =
       'grep -o "^ *[a-z0-9]*:" /proc/net/dev | tr -d " \\n"; echo; cat /proc/net/route | grep -c .';
     const free = await runOutside(['/bin/sh', '-c', line]);
@@ -59,7 +59,7 @@ describe('a jail hides the host', () => {
   });
 
   test('the environment and the command line of what built it', async () => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const line = 'tr "\\0" "\\n" </proc/1/environ; tr "\\0" "\\n" </proc/1/cmdline';
     const env = { SECRET: 'hunter2' };
     const open = await shell(line, places, { env, change: without('--as-pid-1') });
@@ -77,7 +77,7 @@ describe('a jail can be written', () => {
     'while read -r d; do touch "$d/probe" 2>/dev/null && echo "$d"; done | sort';
 
   test('in the workspace and in memory, and nowhere else', async () => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const held = await shell(EVERYWHERE, places);
     const writable = held.out.trim().split('\n');
     expect(writable.sort()).toEqual(['/dev/shm', '/home/palisade', '/tmp', places.workspace].sort());
@@ -88,7 +88,7 @@ describe('a jail can be written', () => {
     ['/', '/x'],
     ['/dev', '/dev/x'],
   ])('below %s only when it is not closed', async (mount, file) => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const open = await shell(`touch ${file} && echo wrote`, places, {
       change: without('--remount-ro', mount),
     });
@@ -98,7 +98,7 @@ describe('a jail can be written', () => {
   });
 
   test('in /proc only when it is not closed', async () => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const line = '(echo x >/proc/self/comm) && echo wrote';
     const open = await shell(line, places, { change: without('--remount-ro', '/proc') });
     expect(open.out).toBe('wrote\n');
@@ -106,7 +106,7 @@ describe('a jail can be written', () => {
   });
 
   test.each(['/tmp', '/home/palisade', '/dev/shm'])('in %s as far as its size goes', async (place) => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const terms = { limits: { ...sampleTerms().limits, memoryBytes: 8 * MIB } };
     const fill = (bytes: number, path: string) =>
       shell(`head -c ${bytes} /dev/zero >${path}/x && wc -c <${path}/x`, places, { terms });
@@ -121,7 +121,7 @@ describe('a command in a jail', () => {
     const line = 'grep -E "^(Cap|NoNewPrivs|Seccomp:)" /proc/self/status | tr "\\t\\n" "  "';
     const free = await runOutside(['/bin/sh', '-c', line]);
     expect(free.out).not.toMatch(/CapBnd: 0{16}/);
-    const held = await shell(line, makePlaces());
+    const held = await shell(line, makeJailDirectories());
     const sets = ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'].map((set) => `Cap${set}: ${'0'.repeat(16)}`);
     expect(held.out.trim()).toBe([...sets, 'NoNewPrivs: 1', 'Seccomp: 2'].join(' '));
   });
@@ -132,13 +132,13 @@ describe('a command in a jail', () => {
     ['a jail of its own', 'bwrap --ro-bind / / echo in'],
   ])('cannot make %s', async (_, line) => {
     expect((await runOutside(['/bin/sh', '-c', line])).out).toBe('in\n');
-    const held = await shell(line, makePlaces());
+    const held = await shell(line, makeJailDirectories());
     expect(held.out).toBe('');
     expect(held.code).not.toBe(0);
   });
 
   test('finds its working directory, its home and its tools', async () => {
-    const places = makePlaces();
+    const places = makeJailDirectories();
     mkdirSync(`${places.workspace}/sub`, { mode: 0o777 });
     const line =
       'pwd; echo $HOME $TMPDIR $LANG; id -un; date +%Z; echo a b | awk "{print \\$2}"; getent hosts localhost';
@@ -153,15 +153,15 @@ describe('a command in a jail', () => {
   });
 
   test('finds a workspace in /tmp under both of its names', async () => {
-    const places = makePlaces('/tmp');
+    const places = makeJailDirectories('/tmp');
     const { out, code } = await shell(`pwd; echo x >${places.workspace}/f; cat /workspace/f`, places);
     expect([out, code]).toEqual(['/workspace\nx\n', 0]);
     expect(readdirSync(places.workspace)).toEqual(['f']);
   });
 
   test('reads what the terms name and cannot write it', async () => {
-    const places = makePlaces();
-    const extra = makePlaces().workspace;
+    const places = makeJailDirectories();
+    const extra = makeJailDirectories().workspace;
     await runOutside(['/bin/sh', '-c', 'echo page >book'], extra);
     const line = `cat ${extra}/book; echo x >>${extra}/book`;
     expect((await shell(line, places)).out).toBe('');
@@ -174,13 +174,13 @@ describe('a command in a jail', () => {
 describe('a workspace', () => {
   test('that is swapped for a link after it was opened leads nowhere else', async () => {
     const line = 'ls; touch came-here';
-    const elsewhere = makePlaces().workspace;
+    const elsewhere = makeJailDirectories().workspace;
     writeFileSync(`${elsewhere}/secret`, 'hunter2');
     const swap = (places: Places) => () => {
       renameSync(places.workspace, `${places.workspace}.aside`);
       symlinkSync(elsewhere, places.workspace);
     };
-    const fooled = makePlaces();
+    const fooled = makeJailDirectories();
     const byName = (args: readonly string[]) =>
       args.map((word, index) =>
         word === '--bind-fd' ? '--bind' : args[index - 1] === '--bind-fd' ? fooled.workspace : word,
@@ -188,7 +188,7 @@ describe('a workspace', () => {
     const open = await shell(line, fooled, { meanwhile: swap(fooled), change: byName });
     expect(open.out).toContain('secret');
 
-    const places = makePlaces();
+    const places = makeJailDirectories();
     const held = await shell(line, places, { meanwhile: swap(places) });
     expect(held.out).not.toContain('secret');
     expect(readdirSync(`${places.workspace}.aside`)).toEqual(['came-here']);
@@ -210,7 +210,7 @@ describe('a workspace', () => {
 });
 
 async function makeRepository(): Promise<Places> {
-  const places = makePlaces();
+  const places = makeJailDirectories();
   await runOutside(['/bin/mkdir', '-p', `${places.workspace}/.git/hooks`]);
   return places;
 }

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { makePlaces, runJail } from './run-jail.ts';
+import { makeJailDirectories, runJail } from './run-jail.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../../../launcher/dist/palisade-launcher', import.meta.url));
 
 async function runWithLauncher(line: string) {
-  const { workspace } = makePlaces();
-  const said = await runJail({ workspace, launcher: LAUNCHER, argv: ['/bin/sh', '-c', line] });
-  const lines = said.status.trim().split('\n');
+  const { workspace } = makeJailDirectories();
+  const observed = await runJail({ workspace, launcher: LAUNCHER, argv: ['/bin/sh', '-c', line] });
+  const lines = observed.status.trim().split('\n');
   const pairs = lines.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]);
-  return { ...said, told: Object.fromEntries(pairs) as Record<string, string> };
+  return { ...observed, told: Object.fromEntries(pairs) as Record<string, string> };
 }
 
 test('the launcher is built', () => {

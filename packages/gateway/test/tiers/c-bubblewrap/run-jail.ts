@@ -28,8 +28,8 @@ const IS_ROOT = process.getuid?.() === 0;
 const RUN_ID = 60001;
 const ORDINARY = IS_ROOT ? { uid: RUN_ID, gid: RUN_ID } : {};
 
-export type Said = { readonly code: number | null; readonly out: string; readonly errors: string };
-export type JailSaid = Said & { readonly plan: JailPlan; readonly status: string };
+export type JailOutput = { readonly code: number | null; readonly out: string; readonly errors: string };
+export type JailSaid = JailOutput & { readonly plan: JailPlan; readonly status: string };
 export type JailRequest = {
   readonly workspace: string;
   readonly argv: readonly [string, ...string[]];
@@ -56,7 +56,11 @@ os.execve(words[at + 1], words[at + 2:], env)
 `;
 
 /** A directory for the run beside one that holds a secret, both outside /tmp and of the run's user. */
-export function makePlaces(parent = '/var/tmp'): { workspace: string; secret: string; stand: string } {
+export function makeJailDirectories(parent = '/var/tmp'): {
+  workspace: string;
+  secret: string;
+  stand: string;
+} {
   const root = mkdtempSync(`${parent}/palisade-test-`);
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   chmodSync(root, 0o711);
@@ -74,7 +78,7 @@ export function makePlaces(parent = '/var/tmp'): { workspace: string; secret: st
 }
 
 /** Runs a command as the same ordinary user outside of any jail: the positive control. */
-export async function runOutside(argv: readonly [string, ...string[]], cwd = '/'): Promise<Said> {
+export async function runOutside(argv: readonly [string, ...string[]], cwd = '/'): Promise<JailOutput> {
   const [file, ...args] = argv;
   const child = spawn(file, args, { ...ORDINARY, cwd, env: { PATH: '/usr/bin:/bin' }, stdio: 'pipe' });
   return say(child);
@@ -161,7 +165,7 @@ function feed(child: ChildProcess, plan: JailPlan): void {
   });
 }
 
-async function say(child: ChildProcess): Promise<Said> {
+async function say(child: ChildProcess): Promise<JailOutput> {
   const ended = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);

@@ -432,13 +432,13 @@ describe('sweepCgroups()', () => {
     const others = groupsIn(trees, 'cgroup').filter((name) => name !== left);
     expect(others).toHaveLength(6);
 
-    const asked: string[] = [];
+    const requested: string[] = [];
     const swept = await sweepCgroups(openV2(trees), (owner) => {
-      asked.push(owner);
+      requested.push(owner);
       return owner === 'p_gone';
     });
     expect(swept).toEqual({ removed: [left], left: [] });
-    expect(asked.sort()).toEqual(['p_alive', 'p_gone']);
+    expect(requested.sort()).toEqual(['p_alive', 'p_gone']);
     expect(groupsIn(trees, 'cgroup')).toEqual(others);
   });
 

@@ -8,18 +8,18 @@ import { Child } from '../../fixture/child.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 import {
   directoriesNamed,
-  HOUSE,
   itWithGroups,
   makeGroup,
   membersOf,
   nameIn,
   nameOf,
+  OWNER,
   openReal,
   startIn,
 } from './real.ts';
 
 const MIB = 1024 * 1024;
-const ROOMY = { memoryMib: 256, processes: 64 };
+const AMPLE_LIMITS = { memoryMib: 256, processes: 64 };
 const FILL_MEMORY = fileURLToPath(new URL('./programs/fill-memory.mjs', import.meta.url));
 
 /** Leaves two daemons behind: forked twice, in a session of their own. */
@@ -32,7 +32,7 @@ describe('a group of this kernel', () => {
   itWithGroups(
     'takes a command that joins through its descriptors, and tells what limits it has',
     async (cgroups) => {
-      const group = makeGroup(cgroups, ROOMY);
+      const group = makeGroup(cgroups, AMPLE_LIMITS);
       const { ended } = startIn(group, '/bin/cat', ['/proc/self/cgroup']);
       const { code, output } = await ended;
       expect(code).toBe(0);
@@ -58,7 +58,7 @@ describe('a group of this kernel', () => {
   });
 
   itWithGroups('holds a storm of forks to its number of processes', async (cgroups) => {
-    const roomy = makeGroup(cgroups, ROOMY);
+    const roomy = makeGroup(cgroups, AMPLE_LIMITS);
     expect((await startIn(roomy, '/bin/sh', ['-c', STORM]).ended).output).toBe('30 started\n');
     expect(membersOf(nameOf(roomy))).toHaveLength(30);
     expect(roomy.usage().pidsRefused).toBe(0);
@@ -70,8 +70,8 @@ describe('a group of this kernel', () => {
   });
 
   itWithGroups('counts CPU time that is finer than a millisecond', async (cgroups) => {
-    const idle = makeGroup(cgroups, ROOMY);
-    const busy = makeGroup(cgroups, ROOMY);
+    const idle = makeGroup(cgroups, AMPLE_LIMITS);
+    const busy = makeGroup(cgroups, AMPLE_LIMITS);
     expect(idle.usage().cpuUs).toBe(0);
     const spin =
       'for (const end = performance.now() + 50; performance.now() < end; );' +
@@ -85,7 +85,7 @@ describe('a group of this kernel', () => {
   });
 
   itWithGroups('kills daemons that left the session and the parent of their command', async (cgroups) => {
-    const group = makeGroup(cgroups, ROOMY);
+    const group = makeGroup(cgroups, AMPLE_LIMITS);
     const name = nameOf(group);
     expect((await startIn(group, '/bin/sh', ['-c', DAEMONS]).ended).code).toBe(0);
     await vi.waitFor(() => expect(membersOf(name)).toHaveLength(4), { timeout: 10_000 });
@@ -111,7 +111,7 @@ describe('a group of this kernel', () => {
   });
 
   itWithGroups('leaves nothing when it is removed, and takes what still runs with it', async (cgroups) => {
-    const group = makeGroup(cgroups, ROOMY);
+    const group = makeGroup(cgroups, AMPLE_LIMITS);
     const name = nameOf(group);
     const { child, ended } = startIn(group, '/bin/sleep', ['60']);
     await vi.waitFor(() => expect(membersOf(name)).toEqual([child.pid]), { timeout: 10_000 });
@@ -127,10 +127,10 @@ describe('a group of this kernel', () => {
 describe('sweepCgroups() on this kernel', () => {
   itWithGroups('ends what a killed gateway left, and leaves the runs of others alone', async (cgroups) => {
     const program = await bundle(new URL('./programs/leave-group.ts', import.meta.url), tempDir());
-    const gateway = new Child(program, [HOUSE, 'p_killed']);
+    const gateway = new Child(program, [OWNER, 'p_killed']);
     const name = nameIn(JSON.parse(await gateway.line()));
-    const stranger = openReal({ process: 'p_killed', realStateDir: `${HOUSE} elsewhere` });
-    const others = [makeGroup(cgroups, ROOMY), makeGroup(stranger, ROOMY)];
+    const stranger = openReal({ process: 'p_killed', realStateDir: `${OWNER} elsewhere` });
+    const others = [makeGroup(cgroups, AMPLE_LIMITS), makeGroup(stranger, AMPLE_LIMITS)];
     const running = others.map((group) => startIn(group, '/bin/sleep', ['60']).child.pid);
     const othersRun = () => expect(others.flatMap((group) => membersOf(nameOf(group)))).toEqual(running);
     await vi.waitFor(othersRun, { timeout: 10_000 });

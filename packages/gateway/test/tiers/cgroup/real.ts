@@ -21,11 +21,11 @@ function read(path: string): string | null {
 }
 
 /** A realStateDir of its own per test process: tests that run at the same time do not see each other's groups. */
-export const HOUSE = `test ${process.pid}`;
+export const OWNER = `test ${process.pid}`;
 
 export function openReal({
   process: owner = 'p_test',
-  realStateDir = HOUSE,
+  realStateDir = OWNER,
   files,
 }: RealOptions = {}): Cgroups {
   return openCgroups({

@@ -42,7 +42,7 @@ describe('runChild() gives', () => {
     expect([...end.stdout]).toEqual([0xff, 0, 0xfe, 0x0d, 0x0a]);
   });
 
-  it('a line of 50 MB whole where the quota has room for it', async () => {
+  it('a complete line of 50 MB if the quota allows it', async () => {
     const end = await runScript('head -c 50000000 /dev/zero', { outputBytes: 50_000_000 });
     expect(end).toMatchObject({ exitCode: 0, truncated: false, outputBytes: 50_000_000 });
     expect(end.stdout.every((byte) => byte === 0)).toBe(true);
@@ -84,8 +84,8 @@ describe('a child has', () => {
     expect(plain).toContain('NODE_V8_COVERAGE=');
     const end = await runScript('', { file: '/usr/bin/env', args: ['env'], env: { A: '1' } });
     expect(textOf(end.stdout)).toBe('A=1\n');
-    const asked = { NODE_V8_COVERAGE: 'mine' };
-    const own = await runScript('', { file: '/usr/bin/env', args: ['env'], env: asked });
+    const requested = { NODE_V8_COVERAGE: 'mine' };
+    const own = await runScript('', { file: '/usr/bin/env', args: ['env'], env: requested });
     expect(textOf(own.stdout)).toBe('NODE_V8_COVERAGE=mine\n');
   });
 
@@ -126,14 +126,14 @@ describe('a child that writes too much', () => {
     ['alternates', 'echo $$; while :; do echo out; echo err >&2; done'],
     ['writes one line without end', 'echo $$; exec cat /dev/zero'],
   ])('and %s is stopped at one quota over both, and is dead', async (_, script) => {
-    let told = 0;
+    let reported = 0;
     const onOutput: Wishes['onOutput'] = (__, chunk) => {
-      told += chunk.length;
+      reported += chunk.length;
     };
     const end = await runScript(script, { outputBytes: 100_000, onOutput });
     expect(end).toMatchObject({ truncated: true, stopped: 'output', outputBytes: 100_000 });
     expect(end.stdout.length + end.stderr.length).toBe(100_000);
-    expect(told).toBe(100_000);
+    expect(reported).toBe(100_000);
     const pid = Number.parseInt(textOf(end.stdout), 10);
     expect(pid).toBeGreaterThan(1);
     expect(isAlive(pid)).toBe(false);

@@ -118,8 +118,8 @@ describe('a child of the starter has', () => {
   it('its input to the last byte, and none where the plan has none', async () => {
     const starter = openStarter();
     expect(textOf((await runScript(starter, 'wc -c')).stdout)).toBe('0\n');
-    const given = await runScript(starter, 'cat', { stdin: bytesOf('given') });
-    expect(textOf(given.stdout)).toBe('given');
+    const supplied = await runScript(starter, 'cat', { stdin: bytesOf('given') });
+    expect(textOf(supplied.stdout)).toBe('given');
     const long = await runScript(starter, 'wc -c', { stdin: new Uint8Array(3_000_000) });
     expect(textOf(long.stdout)).toBe('3000000\n');
   });
@@ -180,12 +180,12 @@ describe('a child of the starter is ended', () => {
   it('by kill() although it is deaf, with all of its group', async () => {
     const starter = openStarter();
     const child = await startScript(starter, `sleep 40 & echo $!; ${DEAF}`);
-    let said = '';
+    let observed = '';
     for await (const chunk of child.stdout ?? []) {
-      said += chunk;
-      if (said.split('\n').length === 3) break;
+      observed += chunk;
+      if (observed.split('\n').length === 3) break;
     }
-    const pids = said.trim().split('\n').map(Number);
+    const pids = observed.trim().split('\n').map(Number);
     expect(pids.map(isAlive)).toEqual([true, true]);
     child.kill();
     expect(await child.exited).toEqual({ exitCode: null, signal: 'SIGKILL', spawnError: null });

@@ -240,9 +240,9 @@ describe('parseStatus() whatever comes', () => {
   it('lets nobody who comes later change what was said', () => {
     fc.assert(
       fc.property(fc.nat(FULL.length - 1), near, (count, later) => {
-        const said = FULL.slice(0, count + 1);
-        const first = statusOf(said);
-        const parsed = parseStatus(Buffer.concat([spell(said), later]));
+        const observed = FULL.slice(0, count + 1);
+        const first = statusOf(observed);
+        const parsed = parseStatus(Buffer.concat([spell(observed), later]));
         if (!parsed.ok) return;
         const { facts, usage, ...others } = first;
         expect(parsed.value.facts).toMatchObject({ ...facts });
@@ -258,9 +258,9 @@ describe('parseStatus() whatever comes', () => {
 
 describe('lastWordIn()', () => {
   const wordOf = (raw: Uint8Array) => {
-    const said = new ByteStore();
-    said.append(raw);
-    return lastWordIn(said);
+    const observed = new ByteStore();
+    observed.append(raw);
+    return lastWordIn(observed);
   };
   const ending = (lines: readonly string[]) => wordOf(spell(['launcher=1', 'exit=0', ...lines]));
 
@@ -279,12 +279,12 @@ describe('lastWordIn()', () => {
 
   it('finds it after a long report, whatever the pieces it came in', () => {
     const raw = spell(['launcher=1', `fact.cgroup=${'x'.repeat(100_000)}`, ...FULL.slice(-5)]);
-    const said = new ByteStore();
+    const observed = new ByteStore();
     for (let at = 0; at < raw.length; at += 997) {
-      expect(lastWordIn(said)).toBeNull();
-      said.append(raw.subarray(at, at + 997));
+      expect(lastWordIn(observed)).toBeNull();
+      observed.append(raw.subarray(at, at + 997));
     }
-    expect(lastWordIn(said)).toBe(42);
+    expect(lastWordIn(observed)).toBe(42);
   });
 
   it.each<[string, readonly string[]]>([

@@ -5,9 +5,11 @@ import { BROKEN_OFF, sampleRan } from './sample.ts';
 
 /** A group that says these times one after the other, and then the last one again. */
 function groupSaying(...cpuUs: readonly (number | null)[]) {
-  const said = [...cpuUs];
+  const observed = [...cpuUs];
   const none = { peakMemoryBytes: null, oomKills: 0, pidsRefused: 0 };
-  return { usage: () => ({ ...none, cpuUs: (said.length > 1 ? said.shift() : said[0]) ?? null }) };
+  return {
+    usage: () => ({ ...none, cpuUs: (observed.length > 1 ? observed.shift() : observed[0]) ?? null }),
+  };
 }
 
 describe('CpuWatch', () => {

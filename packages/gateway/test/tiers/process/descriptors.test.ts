@@ -38,7 +38,7 @@ function openBelow(directory: string): string[] {
 }
 
 test('openDescriptors() turns each role into what the child finds there, in the order of the plan', () => {
-  const given = sources({ args: ['--bind', 'a b', ''], cgroupFds: [70, 71] });
+  const supplied = sources({ args: ['--bind', 'a b', ''], cgroupFds: [70, 71] });
   const filter = Uint8Array.of(1, 2, 3);
   const roles: Descriptor[] = [
     { role: 'args' },
@@ -48,28 +48,28 @@ test('openDescriptors() turns each role into what the child finds there, in the 
     { role: 'workspace' },
     { role: 'cgroup', index: 1 },
   ];
-  const { descriptors, close } = openDescriptors(roles, given);
+  const { descriptors, close } = openDescriptors(roles, supplied);
   onTestFinished(close);
   expect(descriptors).toEqual([
     { role: 'bytes', bytes: '--bind\0a b\0\0' },
     { role: 'bytes', name: 'seccomp', bytes: filter },
     { role: 'bytes', name: '/etc/hosts', bytes: 'é' },
     { role: 'control' },
-    { role: 'open', fd: given.workspaceFd },
+    { role: 'open', fd: supplied.workspaceFd },
     { role: 'open', fd: 71, writes: true },
   ]);
 });
 
 test('openDescriptors() opens the launcher anew for each run, and close() closes what it opened and nothing else', () => {
-  const given = sources();
+  const supplied = sources();
   const roles: Descriptor[] = [{ role: 'launcher' }, { role: 'workspace' }];
-  const [one, other] = [openDescriptors(roles, given), openDescriptors(roles, given)];
+  const [one, other] = [openDescriptors(roles, supplied), openDescriptors(roles, supplied)];
   expect(one.descriptors[0]).not.toEqual(other.descriptors[0]);
-  expect(openBelow(given.directory).filter((path) => path === given.launcher)).toHaveLength(2);
+  expect(openBelow(supplied.directory).filter((path) => path === supplied.launcher)).toHaveLength(2);
   one.close();
   other.close();
   one.close();
-  expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
+  expect(openBelow(supplied.directory)).toEqual([join(supplied.directory, 'work')]);
 });
 
 test.each<[string, Descriptor, RegExp]>([
@@ -81,35 +81,35 @@ test.each<[string, Descriptor, RegExp]>([
   ['a path out of the workspace', { role: 'protected', path: '../launcher' }, /with no link/],
   ['a group that was not made', { role: 'cgroup', index: 2 }, /there are 0/],
 ])('openDescriptors() leaves nothing open when it refuses %s', (_, role, words) => {
-  const given = sources();
-  symlinkSync('/etc', join(given.directory, 'work/link'));
-  writeFileSync(join(given.directory, 'work/file'), '');
+  const supplied = sources();
+  symlinkSync('/etc', join(supplied.directory, 'work/link'));
+  writeFileSync(join(supplied.directory, 'work/file'), '');
   const roles: Descriptor[] = [{ role: 'launcher' }, { role: 'launcher' }, role];
-  expect(() => openDescriptors(roles, given)).toThrow(words);
-  expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
+  expect(() => openDescriptors(roles, supplied)).toThrow(words);
+  expect(openBelow(supplied.directory)).toEqual([join(supplied.directory, 'work')]);
 });
 
 test('openDescriptors() refuses a launcher that was replaced by a link', () => {
-  const given = sources();
-  const link = join(given.directory, 'link');
-  symlinkSync(given.launcher, link);
-  expect(() => openDescriptors([{ role: 'launcher' }], { ...given, launcher: link })).toThrow(/ELOOP/);
+  const supplied = sources();
+  const link = join(supplied.directory, 'link');
+  symlinkSync(supplied.launcher, link);
+  expect(() => openDescriptors([{ role: 'launcher' }], { ...supplied, launcher: link })).toThrow(/ELOOP/);
 });
 
 test('openDescriptors() opens a protected name below the held directory, wherever its path leads by now', () => {
-  const given = sources();
-  writeFileSync(join(given.directory, 'work/kept'), 'kept');
-  const open = openDescriptors([{ role: 'protected', path: 'kept' }], given);
-  expect(openBelow(given.directory)).toContain(join(given.directory, 'work/kept'));
+  const supplied = sources();
+  writeFileSync(join(supplied.directory, 'work/kept'), 'kept');
+  const open = openDescriptors([{ role: 'protected', path: 'kept' }], supplied);
+  expect(openBelow(supplied.directory)).toContain(join(supplied.directory, 'work/kept'));
   open.close();
 });
 
 test('openDescriptors() opens a protected path that is nested', () => {
-  const given = sources();
-  mkdirSync(join(given.directory, 'work/a/b'), { recursive: true });
-  writeFileSync(join(given.directory, 'work/a/b/kept'), 'kept');
-  const open = openDescriptors([{ role: 'protected', path: 'a/b/kept' }], given);
-  expect(openBelow(given.directory)).toContain(join(given.directory, 'work/a/b/kept'));
+  const supplied = sources();
+  mkdirSync(join(supplied.directory, 'work/a/b'), { recursive: true });
+  writeFileSync(join(supplied.directory, 'work/a/b/kept'), 'kept');
+  const open = openDescriptors([{ role: 'protected', path: 'a/b/kept' }], supplied);
+  expect(openBelow(supplied.directory)).toContain(join(supplied.directory, 'work/a/b/kept'));
   open.close();
-  expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
+  expect(openBelow(supplied.directory)).toEqual([join(supplied.directory, 'work')]);
 });

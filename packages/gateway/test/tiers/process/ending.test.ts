@@ -243,7 +243,7 @@ describe('outputOfRun()', () => {
     });
   });
 
-  test('says that it is cut off whoever cut it', () => {
+  test('says that it is truncated, whichever side truncated it', () => {
     expect(outputOfRun(sampleRan({ status: { limit: 'output' } }), 'output').truncated).toBe(true);
     expect(outputOfRun(sampleRan({ end: { truncated: true } }), 'output').truncated).toBe(true);
     expect(outputOfRun(sampleRan({ status: { limit: 'wall' } }), 'wall').truncated).toBe(false);

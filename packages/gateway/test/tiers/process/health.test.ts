@@ -121,10 +121,10 @@ test('FileSystems tries a file system once where it holds, and again and again w
   const time = { ms: 0 };
   const systems = new FileSystems({ nowMs: () => 0, monotonicMs: () => time.ms });
   const answers = [failsAt('workspace-idmap'), failsAt('workspace-idmap'), HOLDS];
-  const asked: string[] = [];
+  const requested: string[] = [];
   const lackOf = (workspace: string) =>
     systems.lackOf(workspace, async () => {
-      asked.push(workspace);
+      requested.push(workspace);
       return answers.shift() ?? failsAt('workspace-idmap');
     });
   expect(await lackOf(directory)).toEqual({
@@ -133,14 +133,14 @@ test('FileSystems tries a file system once where it holds, and again and again w
   });
   // Many at once, or soon after, are answered by one trial.
   for (const lack of await Promise.all([1, 2, 3].map(() => lackOf(directory)))) expect(lack).not.toBeNull();
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
   time.ms += 5_000;
   expect(await lackOf(directory)).not.toBeNull();
   time.ms += 5_000;
   expect(await lackOf(directory)).toBeNull();
   time.ms += 500_000;
   expect(await lackOf(join(directory, 'other'))).toBeNull();
-  expect(asked).toHaveLength(3);
+  expect(requested).toHaveLength(3);
 });
 
 test('FileSystems leaves other faults, and directories that are not there, to the run', async () => {

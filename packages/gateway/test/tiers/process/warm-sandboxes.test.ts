@@ -85,7 +85,7 @@ function takeAll(warm: WarmSandboxes, key: string): Sandbox[] {
 }
 
 describe('a sandbox that stands ready', () => {
-  it('is taken once, the oldest first, and is not given back behind the back of whoever took it', async () => {
+  it('is taken once, the oldest first, and not returned while it is in use', async () => {
     const { warm, maker } = open(2);
     expect(warm.take('a')).toBeNull();
     warm.refill('a', maker.make);

@@ -52,8 +52,8 @@ describe('frames', () => {
           const bad = Buffer.alloc(40);
           bad.writeUInt32LE(length, 0);
           const first = frameOf(good.kind, 1);
-          const said = cut(Buffer.concat([first, bad]), at).map((piece) => reader.read(piece));
-          expect(said.at(-1)).toBe(null);
+          const observed = cut(Buffer.concat([first, bad]), at).map((piece) => reader.read(piece));
+          expect(observed.at(-1)).toBe(null);
           expect(reader.read(frameOf('ready', {}))).toBe(null);
         },
       ),

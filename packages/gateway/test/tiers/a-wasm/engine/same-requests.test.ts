@@ -76,8 +76,8 @@ describe('a module and a component', () => {
     expect(await callComponent('skill', 'random', ['8'])).toMatchObject({ output: [...bytes] });
     const config = `(drop (call $config_get (i32.const 16) (i32.const 4)))
       ${packed('(i32.const 4096)', '(call $result_read (i32.const 4096) (i32.const 64))')}`;
-    const told = await callModule(config, ['city'], new Gateway());
-    expect(Buffer.from(told).toString()).toBe('Oslo');
+    const reported = await callModule(config, ['city'], new Gateway());
+    expect(Buffer.from(reported).toString()).toBe('Oslo');
     expect(await callComponent('skill', 'config', ['city'], { config: CONFIG })).toMatchObject({
       output: 'Oslo',
     });

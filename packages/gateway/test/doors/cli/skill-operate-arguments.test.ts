@@ -100,7 +100,7 @@ describe('the words of operators', () => {
   test.each([
     ['a document is wanted', ['--json']],
     ['nobody sees what is printed', []],
-  ])('want --yes where %s, although somebody types', async (_, words) => {
+  ])('want --yes where %s, although a person is at the terminal', async (_, words) => {
     const stdin = Object.assign(Readable.from(['acme.text\n']), { isTTY: true });
     const { status, out, err } = await runInside(['skill', 'revoke', 'acme.text', ...words], { stdin });
     expect([status, out + err]).toEqual([64, expect.stringContaining('expected --yes')]);

@@ -27,7 +27,7 @@ export const grace = callerOf({ kind: 'user', name: 'grace' });
 export const otherAda = callerOf(ada.principal, ['call', 'read'], 'acme');
 export const otherGrace = callerOf(grace.principal, undefined, 'acme');
 
-export type House = {
+export type OperationsFixture = {
   readonly gateway: TestGateway;
   /** How often the tool of the calls that wait was run. */
   readonly runs: () => number;
@@ -38,7 +38,7 @@ export type House = {
 };
 
 /** Waits inside `test.hold` until it is let go or cancelled. */
-export async function openHouse(wishes: Wishes = {}): Promise<House> {
+export async function openFixture(wishes: Wishes = {}): Promise<OperationsFixture> {
   let runs = 0;
   const going = new Set<() => void>();
   const waiting: (() => void)[] = [];
