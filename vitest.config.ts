@@ -6,7 +6,8 @@ import { textAssets } from './tools/assets.mjs';
 
 const conditions = ['palisade-source', 'node', 'import', 'default'];
 
-const WORKERS = Math.min(4, availableParallelism());
+/** One more than there are processors: tests wait for processes, sockets and disks for a good part of their time. */
+const WORKERS = Math.min(4, availableParallelism() + 1);
 
 /** Groups run one after the other, so that whole stories never compete with small tests for the CPU. */
 type Group = {
@@ -99,13 +100,13 @@ export default defineConfig({
         isolate: false,
       }),
       project({ name: 'alone', include: ALONE, maxWorkers: WORKERS, order: 2, timeoutMs: 120_000 }),
-      // Stories and attacks start daemons and processes and mostly wait for them: two files at a time.
+      // Stories and attacks start daemons and processes and mostly wait for them.
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
         exclude: [...QUIET, ...ALONE],
         isolate: false,
-        maxWorkers: 2,
+        maxWorkers: WORKERS,
         order: 3,
         timeoutMs: 180_000,
       }),
