@@ -219,7 +219,7 @@ export const operations: readonly Operation[] = [
     name: 'testPolicies',
     // Thousands of cases keep the gateway busy, so they are for who may change the policies.
     scope: 'policy',
-    sentence: 'Runs test cases against the policies that decide, without running or recording anything.',
+    sentence: 'Runs test cases against the policies that decide; no call runs or is recorded.',
     http: { method: 'POST', path: '/v1/policies/test' },
     input: z.strictObject({
       cases: z.string().max(MAX_CASE_CHARS).describe('The text of a file of test cases: TOML.'),
