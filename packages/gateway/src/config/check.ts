@@ -209,7 +209,10 @@ function toConfig(values: Readonly<Record<string, unknown>>, file: ConfigFile | 
     limits: narrow(config.limits, config.ceilings) as Limits,
     groups: values.groups as Config['groups'],
     secrets: list('secret') as Config['secrets'],
-    upstreams: (list('upstream') as readonly UpstreamRule[]).map(fillUpstream),
+    upstreams: (list('upstream') as readonly UpstreamRule[]).map((upstream) => ({
+      ...upstream,
+      prefix: upstream.prefix ?? `${upstream.name}.`,
+    })),
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets,
     file,
   };
@@ -229,18 +232,4 @@ export function propertyOf({ key, type }: Pick<ConfigKey, 'key' | 'type'>): stri
   const name = key.slice(key.indexOf('.') + 1);
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return type === 'duration' ? `${camel}Ms` : camel;
-}
-
-function fillUpstream(upstream: UpstreamRule): UpstreamRule {
-  return {
-    ...upstream,
-    // If the file does not set it, the strictest applies.
-    tier: upstream.tier ?? 'c',
-    risk: upstream.risk ?? 'high',
-    env: upstream.env ?? [],
-    readOnly: upstream.readOnly ?? [],
-    allowHosts: upstream.allowHosts ?? [],
-    secrets: upstream.secrets ?? [],
-    prefix: upstream.prefix ?? `${upstream.name}.`,
-  };
 }

@@ -336,21 +336,19 @@ const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>
     neverEmpty(null, 'word'),
     'The command that starts it, as a list of arguments; required.',
   ],
-  'upstream[].tier': [choice(null, ['b', 'c']), 'The sandbox that it runs in (default: c).'],
+  // Without a setting, the strictest applies.
+  'upstream[].tier': [choice('c', ['b', 'c']), 'The sandbox that it runs in.'],
   'upstream[].workspace': [
     text(null, 'path'),
     'The one directory that it may write to (default: the one that palisade was started in).',
   ],
-  'upstream[].env': [texts(null, 'word'), 'Its environment variables, as "NAME=VALUE".'],
-  'upstream[].read_only': [
-    texts(null, 'path'),
-    'Paths that it may read, in addition to those of the system.',
-  ],
-  'upstream[].allow_hosts': [texts(null, 'egress-entry'), 'The hosts that it may reach (default: none).'],
-  'upstream[].secrets': [texts(null, 'name'), 'Secrets of this file that it uses without seeing them.'],
+  'upstream[].env': [texts([], 'word'), 'Its environment variables, as "NAME=VALUE".'],
+  'upstream[].read_only': [texts([], 'path'), 'Paths that it may read, in addition to those of the system.'],
+  'upstream[].allow_hosts': [texts([], 'egress-entry'), 'The hosts that it may reach.'],
+  'upstream[].secrets': [texts([], 'name'), 'Secrets of this file that it uses without seeing them.'],
   'upstream[].risk': [
-    choice(null, ['low', 'medium', 'high']),
-    'The risk of its tools, for use in policies (default: high). What the server says of itself never counts.',
+    choice('high', ['low', 'medium', 'high']),
+    'The risk of its tools, for use in policies. What the server says of itself never counts.',
   ],
   'upstream[].prefix': [
     text(null, 'text-or-none'),

@@ -1,7 +1,7 @@
 import type { ToolCall } from './call.ts';
 import type { Digest } from './digest.ts';
 import type { Json } from './json.ts';
-import type { Limits } from './limits.ts';
+import type { Limits, Usage } from './limits.ts';
 import type { PreparedProcess } from './process.ts';
 import type { TierName, Tool } from './tool.ts';
 
@@ -25,14 +25,7 @@ export type CheckedCall = {
 };
 
 /** What is left of each unit, the least over all budgets that apply. */
-export type BudgetLeft = {
-  readonly calls: number;
-  readonly wallMs: number;
-  readonly cpuMs: number;
-  readonly fuel: number;
-  readonly outputBytes: number;
-  readonly egressBytes: number;
-};
+export type BudgetLeft = Usage;
 
 /** The decision of a person on one exact call, passed to Cedar as a fact. */
 export type ApprovalFact = { readonly id: string; readonly by: string; readonly atMs: number };

@@ -2,10 +2,10 @@ import type { Predicate } from '@palisade/sdk';
 import { type ApprovalBinding, approvalDigest, approvalState, bindingOf } from '../approval/approval.ts';
 import { left } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
-import type { BudgetLeft, CheckedCall } from '../core/checked-call.ts';
+import type { CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
-import type { Limits } from '../core/limits.ts';
+import { type Limits, NO_USAGE } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal, isName, isToolName } from '../core/principal.ts';
 import { authorize, type Decision, type Grant } from '../policy/authorize.ts';
@@ -33,9 +33,6 @@ export type Admission =
       readonly verdict: Verdict;
     };
 
-/** Replaces what no policy reads: nothing is left, should one read it after all. */
-const UNREAD: BudgetLeft = { calls: 0, wallMs: 0, cpuMs: 0, fuel: 0, outputBytes: 0, egressBytes: 0 };
-
 const MAX_TIMEOUT_MS = 86_400_000;
 
 /** find, authorize and, where the policies require it, approve: all before budgets and the journal. Changes nothing. */
@@ -55,10 +52,9 @@ export async function admit(line: Line, call: ToolCall): Promise<Admission> {
 /** Evaluates the policies, with what the reader shows of budgets and approvals. */
 export function judge(line: Line, reader: Reader, checked: CheckedCall): Admission {
   const nowMs = line.clock.nowMs();
-  // The accounts are read only for policies that read them.
-  const budgetLeft = line.policy.reads.has('budgetLeft')
-    ? left(reader, line.budgets, checked, nowMs)
-    : UNREAD;
+  // The accounts are read only for policies that read them; nothing is left, should one read it after all.
+  const isRead = line.policy.reads.has('budgetLeft');
+  const budgetLeft = isRead ? left(reader, line.budgets, checked, nowMs) : NO_USAGE;
   const first = admissionOf(authorize(line.policy, checked, { budgetLeft, approval: null, nowMs }), checked);
   if (first.kind !== 'ask') return first;
   const state = approvalState(reader, approvalDigest(first.binding), nowMs);

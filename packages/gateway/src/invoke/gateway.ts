@@ -44,12 +44,7 @@ export type InstalledSkills = {
 };
 
 /** The operator's settings for skills; the advisories are read on demand. */
-export type SkillTerms = {
-  readonly firstUse: 'refuse' | 'trust';
-  readonly reviewers: number;
-  readonly reauditAfterMs: number;
-  readonly advisories: () => readonly Advisory[];
-};
+type SkillTerms = Omit<Config['skills'], 'advisories'> & { readonly advisories: () => readonly Advisory[] };
 
 /** What a call needs along the line. */
 export type Line = Records & {

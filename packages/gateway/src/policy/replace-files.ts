@@ -8,7 +8,6 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -55,8 +54,9 @@ export function replacePolicyFiles(directory: string, files: readonly PolicyFile
     const remove = policyNames(directory)
       .filter((name) => !kept.has(name))
       .map((name) => ({ name, stamp: stampOf(join(directory, name)) ?? '' }));
-    writePlan(directory, { write: files.map(({ name }) => name), remove });
-    carryOut(directory, { write: files.map(({ name }) => name), remove });
+    const plan = { write: files.map(({ name }) => name), remove };
+    writePlan(directory, plan);
+    carryOut(directory, plan);
   } catch (error) {
     throw storeErrorOf(error, 'replace the policy files');
   }
@@ -99,13 +99,19 @@ function planOf(text: string): Plan | null {
 
 /** Every step may have been done already, by the process that began or by a third one at the same moment. */
 function carryOut(directory: string, { write, remove }: Plan): void {
-  for (const name of write) unlessGone(() => renameSync(asideOf(directory, name), join(directory, name)));
+  for (const name of write) {
+    try {
+      renameSync(asideOf(directory, name), join(directory, name));
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
   for (const { name, stamp } of remove) {
     const path = join(directory, name);
-    if (stampOf(path) === stamp) unlessGone(() => unlinkSync(path));
+    if (stampOf(path) === stamp) rmSync(path, { force: true });
   }
   flush(directory);
-  unlessGone(() => unlinkSync(join(directory, PLAN)));
+  rmSync(join(directory, PLAN), { force: true });
   flush(directory);
 }
 
@@ -113,10 +119,8 @@ function carryOut(directory: string, { write, remove }: Plan): void {
 function requireReplaceable(directory: string): void {
   const odd = policyNames(directory).find((name) => lstatSync(join(directory, name)).isDirectory());
   if (odd === undefined) return;
-  throw new CodedError(
-    'policy/invalid',
-    `Cannot replace the policies: "${odd}" is a folder, expected files alone`,
-  );
+  const message = `Cannot replace the policies: "${odd}" is a folder, expected files alone`;
+  throw new CodedError('policy/invalid', message);
 }
 
 function writePlan(directory: string, plan: Plan): void {
@@ -153,21 +157,8 @@ function asideOf(directory: string, name: string): string {
 }
 
 function stampOf(path: string): string | null {
-  try {
-    const { ino, mtimeNs } = lstatSync(path, { bigint: true });
-    return `${ino}:${mtimeNs}`;
-  } catch (error) {
-    if (isGone(error)) return null;
-    throw error;
-  }
-}
-
-function unlessGone(act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    if (!isGone(error)) throw error;
-  }
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.ino}:${stats.mtimeNs}`;
 }
 
 function isGone(error: unknown): boolean {

@@ -5,8 +5,8 @@ import {
   openSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
-  unlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -55,7 +55,7 @@ export class Presence {
   }
 
   forget(id: string): void {
-    remove(this.#path(id));
+    rmSync(this.#path(id), { force: true });
   }
 
   /** Forgets processes that are gone, except those whose open calls are still to be closed. */
@@ -75,7 +75,8 @@ export class Presence {
     for (const path of this.#some(names).map((name) => join(this.#folder, name))) {
       const madeMs = madeAtMs(path);
       // Compared with our own file: both times come from the clock of the file system.
-      if (madeMs !== null && startedMs - madeMs > UNSEEN_AT_MOST_MS && isFree(path)) remove(path);
+      if (madeMs !== null && startedMs - madeMs > UNSEEN_AT_MOST_MS && isFree(path))
+        rmSync(path, { force: true });
     }
   }
 
@@ -97,14 +98,6 @@ export class Presence {
 
 function madeAtMs(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
-}
-
-function remove(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw error;
-  }
 }
 
 /*

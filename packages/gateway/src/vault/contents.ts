@@ -114,7 +114,7 @@ export type Means = {
   readonly random: Random;
 };
 
-type Named = { readonly name: string; readonly scope: VaultScope };
+type Named = Pick<SecretEntry, 'name' | 'scope'>;
 
 export function entryOf(row: AboutRow): SecretEntry {
   return {
@@ -143,10 +143,8 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
   const before = entries.get(id);
   if (before === undefined && entries.size >= MAX_SECRETS) {
     const what = `Cannot set ${naming(name, scope)}: there are ${entries.size}, expected at most ${MAX_SECRETS}`;
-    throw misused(
-      what,
-      'Remove secrets that are not used; `palisade secrets list` tells when each was used.',
-    );
+    const remedy = 'Remove secrets that are not used; `palisade secrets list` tells when each was used.';
+    throw misused(what, remedy);
   }
   const version = (before?.version ?? 0) + 1;
   const sealed = seal(key, value, bindingOf(scope, name, version), random);

@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { VaultConfig } from '../config/config.ts';
 import type { Random } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Reader } from '../store/transaction.ts';
@@ -23,11 +24,6 @@ import { type LockRow, readLock, readMark } from './tables.ts';
 
 export type LockSource = LockRow['source'];
 
-export type LockSettings = {
-  readonly key: LockSource | 'keychain';
-  readonly passphraseFile: string | null;
-};
-
 /** The data key, and the lock that it was unwrapped from. */
 export type OpenKey = { readonly row: LockRow; readonly key: KeyObject };
 
@@ -41,7 +37,7 @@ type FreshLock = {
 type LockOptions = {
   readonly store: Store;
   readonly keys: KeySource;
-  readonly settings: LockSettings;
+  readonly settings: VaultConfig;
   readonly random: Random;
 };
 

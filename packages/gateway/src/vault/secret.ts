@@ -1,14 +1,11 @@
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { formatPrincipal, isName, isToolName, type Principal, parsePrincipal } from '../core/principal.ts';
-import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/wasm.ts';
+import { CAPABILITY_NAME_SHAPE, isCapabilityName, type SecretScope } from '../core/wasm.ts';
 import type { Binding } from './keys.ts';
 
 /** Whose calls a secret is for; `subject` is empty for all of them. */
-export type VaultScope = {
-  readonly kind: 'global' | 'tenant' | 'principal' | 'skill';
-  readonly subject: string;
-};
+export type VaultScope = { readonly kind: SecretScope; readonly subject: string };
 
 export type VaultCaller = {
   readonly tenant: string;
@@ -16,7 +13,7 @@ export type VaultCaller = {
   /** The skill that runs; null outside of any. */
   readonly skill: string | null;
   /** The only kind of scope that is searched; left out: all of them. */
-  readonly only?: VaultScope['kind'] | undefined;
+  readonly only?: SecretScope | undefined;
 };
 
 export const GLOBAL: VaultScope = { kind: 'global', subject: '' };
@@ -91,7 +88,7 @@ export type VaultEvent = {
 
 export type SecretUse = { readonly call: string | null; readonly tool: string | null };
 
-type Subject = { readonly name: string; readonly scope: VaultScope; readonly version: number };
+type Subject = Pick<SecretEntry, 'name' | 'scope' | 'version'>;
 
 export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent['body']): VaultEvent {
   return { kind, principal: formatPrincipal(by), body };
@@ -121,12 +118,7 @@ export type SecretEntry = {
   readonly bytes: number;
 };
 
-export type SecretRef = {
-  readonly name: string;
-  readonly scope: VaultScope;
-  readonly version: number;
-  readonly asker: VaultCaller;
-};
+export type SecretRef = Subject & { readonly asker: VaultCaller };
 
 export const MAX_VALUE_BYTES = 64 * 1024;
 export const MAX_SECRETS = 10_000;
@@ -140,10 +132,8 @@ export function bindingOf({ kind, subject }: VaultScope, name: string, version: 
 export function checkName(name: string): void {
   if (isCapabilityName(name)) return;
   const remedy = 'Give the name alone; the value is asked for, or read from standard input.';
-  throw misused(
-    `Cannot use this name of a secret: it is not a valid name, expected ${CAPABILITY_NAME_SHAPE}`,
-    remedy,
-  );
+  const what = `Cannot use this name of a secret: it is not a valid name, expected ${CAPABILITY_NAME_SHAPE}`;
+  throw misused(what, remedy);
 }
 
 export function checkScope(scope: VaultScope): void {

@@ -1,10 +1,11 @@
+import type { VaultConfig } from '../config/config.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { entryOf, findRow, Inventory, look, type Means, put, take } from './contents.ts';
 import type { KeySource } from './keys.ts';
-import { demandUntouched, isCurrent, Lock, type LockSettings, type LockSource } from './lock.ts';
+import { demandUntouched, isCurrent, Lock, type LockSource } from './lock.ts';
 import { found, type RotateParts, type RotationWish, rotate, type VaultRotation } from './rotate.ts';
 import {
   actOf,
@@ -37,7 +38,7 @@ import { noteUse, readAbout } from './tables.ts';
 type VaultOptions = {
   readonly store: Store;
   readonly keys: KeySource;
-  readonly settings: LockSettings;
+  readonly settings: VaultConfig;
   readonly clock: Clock;
   readonly random: Random;
   /** Records an event, in the transaction in which it happens. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { VaultConfig } from '../../src/config/config.ts';
 import { CodedError } from '../../src/core/coded-error.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { Store } from '../../src/store/store.ts';
 import { keyFileIn } from '../../src/vault/keys.ts';
-import type { LockSettings } from '../../src/vault/lock.ts';
 import {
   GLOBAL,
   parseScope,
@@ -24,7 +24,7 @@ const ADA: Principal = { kind: 'agent', name: 'ada' };
 /** Who asks in a test that does not care. */
 export const ASKER: VaultCaller = { tenant: 'default', principal: ADA, skill: null };
 
-type Wishes = { readonly directory?: string; readonly settings?: Partial<LockSettings> };
+type Wishes = { readonly directory?: string; readonly settings?: Partial<VaultConfig> };
 export type TestVault = {
   readonly vault: Vault;
   readonly store: Store;
