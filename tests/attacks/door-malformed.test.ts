@@ -4,6 +4,7 @@ import { bearer, JSON_BODY, sendBytes } from '../../packages/gateway/test/doors/
 import { makeTool, PERMIT_ALL, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { callRequest, openTestDaemon } from '../fixtures/door/daemon.ts';
 import { modern, openSession } from '../fixtures/door/mcp.ts';
+import { volume } from '../volume/volume.ts';
 
 /* Bytes that two readers could read in two ways, and messages that are none. */
 
@@ -231,7 +232,7 @@ describe('messages that are none', () => {
         });
         expect(answer.status).toBeLessThan(500);
       }),
-      { numRuns: 300, seed: 7 },
+      { numRuns: volume(300, 30), seed: 7 },
     );
     expect(ran).toEqual([]);
     for (const raw of [

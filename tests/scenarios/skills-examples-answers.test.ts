@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { exampleSkill } from '../fixtures/skills/example-skills.ts';
 import { type RawEnd, type RawTool, rawTool } from '../fixtures/skills/raw.ts';
+import { volume } from '../volume/volume.ts';
 
 /* What the skills that only compute say to any input, held against others that know the answer. */
 
@@ -13,7 +14,7 @@ const TOOLS = [
 type ToolName = (typeof TOOLS)[number];
 
 const tools = new Map<ToolName, RawTool>();
-const RUNS = { numRuns: 300 };
+const RUNS = { numRuns: volume(300, 30) };
 
 beforeAll(async () => {
   for (const tool of TOOLS) {
@@ -107,7 +108,7 @@ describe('json', () => {
         });
         expect(spelled).toBe(JSON.stringify(value));
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 
@@ -188,7 +189,7 @@ describe('markdown', () => {
         const { html } = answer<{ html: string }>('markdown/render', { markdown: pieces.join('') });
         expect(html.replaceAll(TAGS, '')).not.toMatch(/[<>"]|&(?!(?:amp|lt|gt|quot);)/);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 
@@ -203,7 +204,7 @@ describe('markdown', () => {
         }
         expect(open).toEqual([]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 });

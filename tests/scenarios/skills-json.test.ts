@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { skillBuilder } from '../fixtures/skills/build.ts';
 import { type RawEnd, type RawTool, rawTool } from '../fixtures/skills/raw.ts';
+import { volume } from '../volume/volume.ts';
 
 /* The readers and writers of JSON that the library for authors has, in both languages: a tool that gives its input back. */
 
@@ -98,7 +99,7 @@ describe.each(LANGUAGES)('JSON in %s', (language) => {
         const text = JSON.stringify(value);
         expect(JSON.stringify(read(echo(language, text)))).toBe(JSON.stringify(JSON.parse(text)));
       }),
-      { numRuns: 300 },
+      { numRuns: volume(300, 30) },
     );
   });
 
@@ -109,7 +110,7 @@ describe.each(LANGUAGES)('JSON in %s', (language) => {
         const text = JSON.stringify(numbers);
         expect(read(echo(language, text))).toEqual(JSON.parse(text));
       }),
-      { numRuns: 100 },
+      { numRuns: volume(100, 30) },
     );
   });
 
@@ -119,7 +120,7 @@ describe.each(LANGUAGES)('JSON in %s', (language) => {
       fc.property(digits, (text) => {
         expect(read(echo(language, text))).toBe(JSON.parse(text));
       }),
-      { numRuns: 300 },
+      { numRuns: volume(300, 30) },
     );
   });
 
@@ -151,7 +152,7 @@ describe.each(LANGUAGES)('JSON in %s', (language) => {
         if (isJson) expect(read(end)).toEqual(value);
         else expect(end).toEqual(REFUSED);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 });

@@ -19,6 +19,7 @@ import {
 } from '../fixtures/skills/inputs.ts';
 import { type RawEnd, type RawTool, rawTool } from '../fixtures/skills/raw.ts';
 import { skillTool } from '../fixtures/skills/tool.ts';
+import { volume } from '../volume/volume.ts';
 
 /* The same two tools in every language of the guide: who calls them cannot tell in which one they were written. */
 
@@ -90,7 +91,7 @@ describe('words, in every language', () => {
           expect(everywhere({ text: each })).toEqual({ output: JSON.stringify(counted(each)) });
         },
       ),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 

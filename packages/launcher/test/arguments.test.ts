@@ -2,18 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildBoth, identity, makeFolder, REPORT, removeFolder, sanitizerEnv, shipped } from './launch.ts';
+import { volume } from '../../../tests/volume/volume.ts';
+import { buildBoth, identity, REPORT, sanitizerEnv, shipped } from './launch.ts';
 
-const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_141);
 const command = ['--', '/bin/echo', 'echo', 'started'];
 const sinks = [openSync('/dev/null', 'r+'), openSync('/dev/null', 'r+')];
 
-beforeAll(() => void Object.assign(built, buildBoth(folder)));
+beforeAll(() => void Object.assign(built, buildBoth()));
 afterAll(() => {
   for (const each of sinks) closeSync(each);
-  removeFolder(folder);
 });
 
 function call(launcher: string, args: readonly string[]) {
@@ -169,7 +168,7 @@ test('the sanitized launcher answers any arguments with a refusal or a proper ru
       else expect(isOfCommand(end.status)).toBe(true);
       seen[end.status === 125 ? 'refused' : 'run'] += 1;
     }),
-    { numRuns: 500 },
+    { numRuns: volume(500, 150) },
   );
   expect(seen.refused).toBeGreaterThan(10);
   expect(seen.run).toBeGreaterThan(0);

@@ -1,11 +1,22 @@
 /** Builds the launcher twice, as it is shipped and with sanitizers, and starts it as the gateway does. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const home = join(import.meta.dirname, '..');
 const sources = join(home, 'src');
+const cache = join(home, '../../node_modules/.cache/palisade-launcher');
 const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 
 export const shipped = join(home, 'dist/palisade-launcher');
@@ -28,14 +39,20 @@ export function makeFolder(): string {
   return folder;
 }
 
-/** Builds the shipped launcher and, into `folder`, the one that reports undefined behaviour. */
-export function buildBoth(folder: string): { readonly shipped: string; readonly sanitized: string } {
+/** Builds the shipped launcher and the one that reports undefined behaviour, which is kept until a source changes. */
+export function buildBoth(): { readonly shipped: string; readonly sanitized: string } {
   execFileSync(process.execPath, [join(home, '../../tools/launcher.mjs')]);
-  const sanitized = join(folder, 'sanitized-launcher');
-  const files = readdirSync(sources)
-    .filter((name) => name.endsWith('.c'))
-    .map((name) => join(sources, name));
-  execFileSync('cc', ['-std=c17', '-D_GNU_SOURCE', '-O1', '-g', ...sanitizers, '-o', sanitized, ...files]);
+  const files = readdirSync(sources).map((name) => join(sources, name));
+  const digest = createHash('sha256');
+  for (const file of files) digest.update(readFileSync(file));
+  const sanitized = join(cache, `sanitized-${digest.digest('hex').slice(0, 16)}`);
+  if (!existsSync(sanitized)) {
+    mkdirSync(cache, { recursive: true });
+    const unfinished = `${sanitized}.${process.pid}`;
+    const units = files.filter((file) => file.endsWith('.c'));
+    execFileSync('cc', ['-std=c17', '-D_GNU_SOURCE', '-O1', '-g', ...sanitizers, '-o', unfinished, ...units]);
+    renameSync(unfinished, sanitized);
+  }
   return { shipped, sanitized };
 }
 

@@ -2,27 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  buildBoth,
-  hasNamespaces,
-  identity,
-  makeFolder,
-  REPORT,
-  removeFolder,
-  sanitizerEnv,
-  shipped,
-} from './launch.ts';
+import { volume } from '../../../tests/volume/volume.ts';
+import { buildBoth, hasNamespaces, identity, REPORT, sanitizerEnv, shipped } from './launch.ts';
 
-const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_195);
 const command = ['--', '/bin/echo', 'echo', 'started'];
 const sink = openSync('/dev/null', 'r+');
 
-beforeAll(() => void Object.assign(built, buildBoth(folder)));
+beforeAll(() => void Object.assign(built, buildBoth()));
 afterAll(() => {
   closeSync(sink);
-  removeFolder(folder);
 });
 
 /** Calls a launcher whose descriptor 3 is a socket, 4 its status, and 5 a file. */
@@ -169,7 +159,7 @@ test('the sanitized launcher accepts well-formed listen addresses, and refuses a
       expect(ADDRESS.test(stderr)).toBe(!isListenAddress(each));
       seen[isListenAddress(each) ? 'taken' : 'refused'] += 1;
     }),
-    { numRuns: 150 },
+    { numRuns: volume(150, 60) },
   );
   expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(10);
 });

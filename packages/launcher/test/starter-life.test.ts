@@ -1,28 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  buildBoth,
-  endAll,
-  gone,
-  identity,
-  living,
-  makeFolder,
-  REPORT,
-  removeFolder,
-  shipped,
-} from './launch.ts';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { volume } from '../../../tests/volume/volume.ts';
+import { buildBoth, endAll, gone, identity, living, REPORT, shipped } from './launch.ts';
 import { frame, rawFrame, Starter } from './starter.ts';
 
-const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_161);
 const mark = `86402.${process.pid}`;
 
-beforeAll(() => void Object.assign(built, buildBoth(folder)));
+beforeAll(() => void Object.assign(built, buildBoth()));
 afterEach(() => void endAll(mark));
-afterAll(() => removeFolder(folder));
 
 /** Starts a gateway with a starter; gives both when the starter is there. */
 async function begin(
@@ -149,7 +138,7 @@ test('the sanitized starter answers any bytes with runs or its end, and never wi
       seen.refused += code === 125 ? 1 : 0;
       seen.started += starter.lines.some((line) => line.startsWith('started ')) ? 1 : 0;
     }),
-    { numRuns: 200 },
+    { numRuns: volume(200, 80) },
   );
   expect(seen.refused).toBeGreaterThan(10);
   expect(seen.started).toBeGreaterThan(10);

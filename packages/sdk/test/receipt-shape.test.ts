@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../tests/volume/volume.ts';
 import { CODES } from '../src/index.ts';
 import { STATEMENT } from '../src/receipt-shape.table.ts';
 import { describeMismatch } from '../src/shape.ts';
@@ -91,7 +92,7 @@ describe('the shape of a receipt', () => {
         const mismatch = STATEMENT(candidate);
         expect([mismatch === null, candidate]).toEqual([validate(candidate), candidate]);
       }),
-      { numRuns: 3000 },
+      { numRuns: volume(3000, 30) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { balances, reservations } from '../../src/budget/balances.ts';
 import { reserve, settle } from '../../src/budget/budget.ts';
 import { budgetMigrations, perUnit, subjectsOf, UNITS, windowStartMs } from '../../src/budget/rule.ts';
@@ -134,6 +135,6 @@ it('accounts balance to the unit and never pass their limits, whatever calls, en
       };
       expect(() => store.transact(example)).toThrow(rollback);
     }),
-    { numRuns: 300 },
+    { numRuns: volume(300, 30) },
   );
 });

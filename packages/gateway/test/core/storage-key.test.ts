@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { LOOK_ALIKES } from '../../src/core/look-alikes.table.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { isBeneath, parseKey, parsePrefix, type StorageKey } from '../../src/core/storage-key.ts';
@@ -115,7 +116,7 @@ describe('parseKey()', () => {
         expect(parsed.ok).toBe(isKeyByOracle(raw));
         if (parsed.ok) expect(parsed.value).toBe(raw);
       }),
-      { numRuns: 5_000 },
+      { numRuns: volume(5_000, 30) },
     );
   });
 
@@ -171,7 +172,7 @@ describe('isBeneath()', () => {
         expect(isBeneath(key.join('/') as StorageKey, granted)).toBe(begins);
         expect(isBeneath(key.join('/') as StorageKey, prefixOf('/'))).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import { canonicalize } from '@palisade/sdk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import type { Json } from '../../src/core/json.ts';
 import { parseStrict } from '../../src/core/strict-json.ts';
 
@@ -168,7 +169,7 @@ describe('parseStrict()', () => {
         const raw = JSON.stringify(value, null, indent);
         expect(read(raw)).toEqual({ ok: true, value: JSON.parse(raw) });
       }),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 
@@ -179,7 +180,7 @@ describe('parseStrict()', () => {
         const result = read(canonical);
         expect(result.ok && canonicalize(result.value)).toBe(canonical);
       }),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 
@@ -210,7 +211,7 @@ describe('parseStrict()', () => {
         const result = read(raw);
         if (result.ok) expect(result.value).toEqual(JSON.parse(raw));
       }),
-      { numRuns: 5_000 },
+      { numRuns: volume(5_000, 30) },
     );
   });
 
@@ -225,7 +226,7 @@ describe('parseStrict()', () => {
           expect(result.value).toEqual(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw)));
         } else expect(result.message).toMatch(/^Cannot read JSON at line \d+, column \d+: .+, expected .+$/);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 
@@ -234,7 +235,7 @@ describe('parseStrict()', () => {
       fc.property(fc.uint8Array({ maxLength: 64 }), (raw) => {
         expect(typeof read(raw).ok).toBe('boolean');
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { isCapabilityName } from '../../src/core/wasm.ts';
 
 const INNER = 'abcdefghijklmnopqrstuvwxyz0123456789._-';
@@ -47,7 +48,7 @@ describe('isCapabilityName()', () => {
       fc.property(fc.oneof(near, fc.string({ unit: 'binary' })), (text) => {
         expect(isCapabilityName(text)).toBe(oracle(text));
       }),
-      { numRuns: 2000 },
+      { numRuns: volume(2000, 30) },
     );
   });
 });

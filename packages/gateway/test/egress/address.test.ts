@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIPv4, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { formatAddress, parseAddress } from '../../src/egress/address.ts';
 import { parseRange } from '../../src/egress/address-range.ts';
@@ -146,7 +147,7 @@ describe('parseAddress()', () => {
         const expected = meaningInUrl(spelling);
         expect(meaning(spelling)).toBe(expected !== null && isIPv4(expected) ? expected : null);
       }),
-      { numRuns: 3_000 },
+      { numRuns: volume(3_000, 30) },
     );
   });
 
@@ -165,7 +166,7 @@ describe('parseAddress()', () => {
         const again = address?.family === 4 ? `::ffff:${formatAddress(address)}` : meaning(spelling);
         expect(again === null ? null : meaningInUrl(`[${again}]`)).toBe(expected);
       }),
-      { numRuns: 3_000 },
+      { numRuns: volume(3_000, 30) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { allAbove, parseAllowList, plantNames } from '../../src/egress/allowlist.ts';
 import { decide } from '../../src/egress/decide.ts';
@@ -165,7 +166,7 @@ describe('parseAllowList()', () => {
         expect(why).toMatch(/^Cannot use [a-z-]+ ?.*, expected /);
         expect(why).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 
@@ -219,7 +220,7 @@ describe('allAbove()', () => {
           .toSorted((a, b) => b.length - a.length);
         expect(above(listed, asked)).toEqual(expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { decide, type EgressRequest } from '../../src/egress/decide.ts';
 import { parseRule, type Rule } from '../../src/egress/rule.ts';
 import { firstFit, groupRules, normalizeRequest, unmetTerm } from '../../src/egress/rule-set.ts';
@@ -55,7 +56,7 @@ describe('firstFit()', () => {
           expect(firstFit(group[list], normalized)?.entry).toBe(expected?.entry);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: volume(300, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { ALGORITHMS } from '../../src/identity/oauth.ts';
 import { NOON } from '../fixture/gateway.ts';
 import { AUDIENCE, newKey, openDoor, startIssuer, verdictOf } from './issuer.ts';
@@ -129,7 +130,7 @@ describe('a token of the issuer', () => {
       fc.asyncProperty(texts, async (text) => {
         expect(verdictOf(await enter(text))).toBe(text === good ? 'ok' : 'invalid');
       }),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 });

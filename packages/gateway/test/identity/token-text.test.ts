@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { MAX_AUTHORIZATION_BYTES, readBearer } from '../../src/identity/authenticate.ts';
 import { formatToken, hasToken, parseToken } from '../../src/identity/tokens.ts';
 
@@ -34,7 +35,7 @@ describe('parseToken()', () => {
         const parts = parseToken(text);
         if (parts !== null) expect(formatToken(parts)).toBe(text);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 
@@ -72,7 +73,7 @@ describe('readBearer()', () => {
         const token = readBearer(header);
         if (token !== null) expect(header.slice('Bearer '.length)).toBe(token);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 

@@ -11,6 +11,7 @@ import {
 } from '@palisade/sdk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { nodePrimitives } from '../../src/attest/primitives.ts';
 import { readHead } from '../../src/journal/head.ts';
 import { exportLines, proveRecord } from '../../src/journal/search.ts';
@@ -53,7 +54,7 @@ describe('Tree', () => {
         toHex(root),
       );
     };
-    await fc.assert(fc.asyncProperty(place, check), { numRuns: 200 });
+    await fc.assert(fc.asyncProperty(place, check), { numRuns: volume(200, 30) });
     for (const size of [1, 2, 255, 256, 257, 511, 512, 513, 768, SIZE]) {
       for (const index of [0, Math.floor(size / 2), size - 1]) await check([size, index]);
     }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { JsonSchema } from '../../src/core/tool.ts';
 import { loadCedar } from '../../src/policy/cedar.ts';
@@ -156,7 +157,7 @@ describe('a schema and a value that fits it', () => {
         expect(answer).toEqual({ type: 'success' });
         expect(cedar.checkParseSchema(schemaFor(type))).toEqual({ type: 'success' });
       }),
-      { numRuns: 150 },
+      { numRuns: volume(150, 30) },
     );
   });
 

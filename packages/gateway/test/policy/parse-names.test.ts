@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { loadCedar } from '../../src/policy/cedar.ts';
 import { namedIn } from '../../src/policy/parse.ts';
 
@@ -89,7 +90,7 @@ describe('namedIn()', () => {
         for (const [, type, quoted = ''] of found)
           expect(type === 'Tool' ? tools : skills).toContain(JSON.parse(quoted));
       }),
-      { numRuns: 300 },
+      { numRuns: volume(300, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { loadCedar } from '../../src/policy/cedar.ts';
 import { positionAt, scan } from '../../src/policy/parse.ts';
 
@@ -34,7 +35,7 @@ describe('scan()', () => {
           expect(Buffer.from(text).subarray(startByte).toString().startsWith(piece)).toBe(true);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: volume(50, 30) },
     );
   });
 

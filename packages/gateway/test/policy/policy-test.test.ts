@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { CodedError } from '../../src/core/coded-error.ts';
 import type { Json } from '../../src/core/json.ts';
 import { refuse } from '../../src/core/outcome.ts';
@@ -267,7 +268,7 @@ describe('parseCases()', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 });

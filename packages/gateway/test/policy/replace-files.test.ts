@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { readPolicyFiles } from '../../src/policy/policy-files.ts';
 import { filesDigestOf, finishReplacing, replacePolicyFiles } from '../../src/policy/replace-files.ts';
 import { openTestGateway } from '../fixture/gateway.ts';
@@ -137,7 +138,7 @@ describe('finishReplacing()', () => {
         expect(readdirSync(directory).sort()).toEqual(['policies', 'precious.cedar']);
         expect(readFileSync(outside, 'utf8')).toBe('precious');
       }),
-      { numRuns: 200 },
+      { numRuns: volume(200, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { JsonSchema } from '../../src/core/tool.ts';
 import { looseMessage } from '../../src/executors/upstream/peer.ts';
@@ -138,7 +139,7 @@ describe('tidySchema()', () => {
         expect(typeof new Schemas().compile(whole)({})).not.toBe('undefined');
         expect(planInput(tidied).kind).toBe('record');
       }),
-      { numRuns: 300 },
+      { numRuns: volume(300, 30) },
     );
   });
 });

@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { isWithin } from '../../src/core/clock.ts';
 import { CodedError } from '../../src/core/coded-error.ts';
 import { partsOf, pathsIn } from '../../src/runner/arguments.ts';
@@ -67,7 +68,7 @@ describe('resolvePath()', () => {
         }
         expect(resolvePath(text, workspace)).toMatchObject({ path: real, exists: true, isKnown: true });
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 
@@ -96,7 +97,7 @@ describe('pathsIn()', () => {
         );
         expect(pathsIn([`${start}${text}`], scope).map((each) => each.resolved)).toContain(resolved);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 
@@ -124,7 +125,7 @@ describe('pathsIn()', () => {
           expect(error).toBeInstanceOf(CodedError);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: volume(50, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import type { Space } from '../../src/storage/space.ts';
 import type { Quota } from '../../src/storage/values.ts';
 import { keysAt, spaceIn, storageStore, usageOf } from './sample.ts';
@@ -124,6 +125,6 @@ it('a space is at every step what the same steps make of a map, to the version, 
         expect(await space.get(each)).toEqual({ ok: true, found: { version, value: Buffer.alloc(size, 1) } });
       }
     }),
-    { numRuns: 150 },
+    { numRuns: volume(150, 30) },
   );
 });

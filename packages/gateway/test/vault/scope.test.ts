@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { formatScope, parseScope } from '../../src/vault/secret.ts';
 
 describe('parseScope()', () => {
@@ -36,7 +37,7 @@ describe('parseScope()', () => {
         const scope = parseScope(raw);
         expect(scope === null ? raw : formatScope(scope)).toBe(raw);
       }),
-      { numRuns: 1000 },
+      { numRuns: volume(1000, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { newScrubber } from '../../src/vault/scrub.ts';
 
 const VALUE = 'S3cr/t+"päss" wörd\u{1f511}';
@@ -143,7 +144,7 @@ describe('newScrubber()', () => {
         expect(shown.includes('[secret n]')).toBe(true);
         expect(shown.includes(written)).toBe(false);
       }),
-      { numRuns: 1000 },
+      { numRuns: volume(1000, 30) },
     );
   });
 
@@ -153,7 +154,7 @@ describe('newScrubber()', () => {
       fc.property(around, around, (before, after) => {
         expect(scrub(`${before}${VALUE}${after}`)).toBe(`${before}${MARK}${after}`);
       }),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 });

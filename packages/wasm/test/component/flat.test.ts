@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { flatSignatureOf } from '../../src/component/canonical/flat-signature.ts';
 import { flattenLift, flattenLower } from '../../src/component/link/flat.ts';
 import { writeWit } from '../../src/component/link/wit.ts';
@@ -32,7 +33,7 @@ describe('the flat types of functions', () => {
         const lifted = signature(flatParams, isResultInMemory ? ['i32'] : results);
         expect(writeFunctionType(flattenLift(type).type)).toBe(lifted);
       }),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 

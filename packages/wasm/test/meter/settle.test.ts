@@ -1,6 +1,7 @@
 /** What must hold of the payments whatever the flow: every way pays its work, and no check asks for work that may not come. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { MOST_UNCHECKED } from '../../src/costs.table.ts';
 import { Flow, GROUND } from '../../src/meter/flow.ts';
 import { Settler } from '../../src/meter/settle.ts';
@@ -90,7 +91,7 @@ test('every edge pays the work between the debts of its ends, and the ground has
       }
       expect(tiesIn(flow)).toBe(tiesOf(places));
     }),
-    { numRuns: 500 },
+    { numRuns: volume(500, 30) },
   );
 });
 
@@ -105,7 +106,7 @@ test('a check never asks for more in advance than is certain to be done', () => 
         if (flow.isCheck[node] === 1) expect(-settler.debtOf(node)).toBeLessThanOrEqual(least[node] ?? 0);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: volume(500, 30) },
   );
 });
 
@@ -121,6 +122,6 @@ test('no debt grows past what may go unchecked', () => {
         expect(Math.abs(settler.debtOf(node))).toBeLessThanOrEqual(2 * MOST_UNCHECKED);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: volume(500, 30) },
   );
 });

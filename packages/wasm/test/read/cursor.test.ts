@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { WasmError } from '../../src/error.ts';
 import { Cursor } from '../../src/read/cursor.ts';
 import { moduleOf, section } from '../fixture/builder.ts';
@@ -44,7 +45,7 @@ describe('Cursor', () => {
         const v8 = WebAssembly.validate(moduleOf([section(4, [1, 0x70, 1, 0, ...bytes])]));
         expect(takesAll(bytes, (cursor) => cursor.u32('a number'))).toBe(v8);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 
@@ -53,7 +54,7 @@ describe('Cursor', () => {
       fc.property(numbers(6), (bytes) => {
         expect(takesAll(bytes, (cursor) => cursor.i32('a number'))).toBe(wholeGlobal(0x7f, 0x41, bytes));
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 
@@ -62,7 +63,7 @@ describe('Cursor', () => {
       fc.property(numbers(11), (bytes) => {
         expect(takesAll(bytes, (cursor) => cursor.skipI64('a number'))).toBe(wholeGlobal(0x7e, 0x42, bytes));
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { readLimits, readTime } from '../../../src/doors/cli/quantities.ts';
 import { runInside } from './fake-edge.ts';
 import { orWrongUsage } from './wrong-usage.ts';
@@ -70,7 +71,7 @@ describe('readLimits()', () => {
         if (typeof read === 'string') return read.startsWith('Cannot use --limit ');
         return Object.values(read).every((value) => Number.isSafeInteger(value) && value >= 1);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { CodedError } from '../../../src/core/coded-error.ts';
 import { type Parsed, parseCommandLine } from '../../../src/doors/cli/parse.ts';
 import { COMMON_FLAGS, VERBS } from '../../../src/doors/cli/verbs.table.ts';
@@ -44,7 +45,7 @@ describe('parseCommandLine()', () => {
         const known = new Set([...COMMON_FLAGS, ...(parsed.verb?.flags ?? [])].map(({ name }) => name));
         return Object.keys(parsed.flags).every((name) => known.has(name));
       }),
-      { numRuns: 5_000 },
+      { numRuns: volume(5_000, 30) },
     );
   });
 

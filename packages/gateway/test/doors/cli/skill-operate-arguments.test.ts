@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { encodeKey } from '../../../src/attest/key-files.ts';
 import { narrowingOf } from '../../../src/doors/cli/nouns/skill-operate.ts';
 import { parseReference } from '../../../src/doors/cli/skill/package-file.ts';
@@ -129,7 +130,7 @@ describe('parseReference()', () => {
         if (typeof read === 'string') return read.startsWith('Cannot use ');
         return !/[/\\\0]|\.\./.test(read.id);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 });

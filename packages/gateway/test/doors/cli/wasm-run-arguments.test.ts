@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { isToolName } from '../../../src/core/principal.ts';
 import { NO_GRANTS } from '../../../src/core/wasm.ts';
 import { readGrants } from '../../../src/doors/cli/module/grants.ts';
@@ -158,7 +159,7 @@ describe('readGrants()', () => {
         if (typeof read === 'string') return read.startsWith('Cannot use --grant ');
         return spellGrants(read).join() === each;
       }),
-      { numRuns: 3_000 },
+      { numRuns: volume(3_000, 30) },
     );
   });
 

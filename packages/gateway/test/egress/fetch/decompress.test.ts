@@ -1,6 +1,7 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { BodyDecoder, type Coding, codingOf } from '../../../src/egress/fetch/decompress.ts';
 import type { Fetched } from '../../../src/egress/fetch/outcome.ts';
 import { cutAt } from '../http1/read.ts';
@@ -82,7 +83,7 @@ describe('a decoder', () => {
           expect(result.ok && Buffer.from(result.value).equals(bytes)).toBe(true);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: volume(200, 30) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { readClientHello } from '../../../src/egress/tls/client-hello.ts';
 import { readHello } from '../../../src/egress/tls/opening.ts';
 import { cutAt } from '../http1/read.ts';
@@ -65,7 +66,7 @@ describe('readHello()', () => {
           if (found.kind !== 'malformed') expect(rest.equals(bytes)).toBe(true);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: volume(150, 30) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { CodedError } from '../../../src/core/coded-error.ts';
 import { type Advisory, parseAdvisories } from '../../../src/skills/advisories.ts';
 import { affects, byPackage, order } from '../../../src/skills/audit/affects.ts';
@@ -94,7 +95,7 @@ describe('parseAdvisories()', () => {
           if (!(error instanceof CodedError) || error.code !== 'config/invalid') throw error;
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 });

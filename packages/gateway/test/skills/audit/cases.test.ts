@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { sentenceOf } from '../../../src/core/result.ts';
 import { parseCases } from '../../../src/skills/audit/cases.ts';
 import { MANIFEST } from './sample.ts';
@@ -133,7 +134,7 @@ describe('parseCases()', () => {
           expect(parsed.ok || whatOf(parsed).startsWith('Cannot use')).toBe(true);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 });

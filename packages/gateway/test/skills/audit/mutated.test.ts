@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { CHECKS } from '../../../src/skills/audit/audit.ts';
 import type { SkillPackage } from '../../../src/skills/package/skill-package.ts';
 import { wat } from '../../fixture/wat.ts';
@@ -66,7 +67,7 @@ describe('auditPackage() of a module that was tampered with', () => {
       fc.property(small, fc.array(edit, { minLength: 1, maxLength: 6 }), (module, edits) => {
         expectReport(mutated(module, edits));
       }),
-      { numRuns: 3_000 },
+      { numRuns: volume(3_000, 30) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('auditPackage() of a module that was tampered with', () => {
       fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) =>
         expectReport(mutated(MARKDOWN, edits)),
       ),
-      { numRuns: 200 },
+      { numRuns: volume(200, 30) },
     );
   });
 
@@ -85,7 +86,7 @@ describe('auditPackage() of a module that was tampered with', () => {
       fc.property(header, fc.uint8Array({ maxLength: 200 }), (head, rest) =>
         expectReport(new Uint8Array([...head, ...rest])),
       ),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { fold, lineAt } from '../../../src/skills/audit/prose/fold.ts';
 import { findEncoded, findHidden, findMixedWord } from '../../../src/skills/audit/prose/hidden.ts';
 import { findActiveLink, findDoubtfulLinks } from '../../../src/skills/audit/prose/links.ts';
@@ -56,7 +57,7 @@ describe('fold()', () => {
       fc.property(hostile, (text) => {
         expect(fold(text).split('\n')).toHaveLength(text.split('\n').length);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 
@@ -71,7 +72,7 @@ describe('findPhrases()', () => {
       fc.property(hostile, hostile, (before, after) => {
         expect(kinds(`${before}\n\n${attack}\n\n${after}`)).toContain('overrides-instructions');
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 
@@ -107,7 +108,7 @@ describe('what is looked for in a text', () => {
           expect(at).toBeLessThan(text.length + folded.length);
         findEncoded(Buffer.from(text));
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 

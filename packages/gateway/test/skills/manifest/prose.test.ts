@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { readProse } from '../../../src/skills/manifest/prose.ts';
 
 function proseOf(text: string) {
@@ -120,7 +121,7 @@ describe('readProse()', () => {
         const prose = proseOf(parts.join('\n'));
         expect(prose.ok ? prose.bodyLine : prose.line).toBeGreaterThan(0);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
     expect(proseOf(front('name: a', `description: ${'a '.repeat(100_000)}x`)).ok).toBe(false);
     expect(proseOf(front('name: a', `description: "${'\\\\'.repeat(100_000)}x`)).ok).toBe(false);

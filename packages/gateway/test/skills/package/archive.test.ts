@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { PACKAGE_LIMITS } from '../../../src/skills/limits.ts';
 import { readArchive, writeArchive } from '../../../src/skills/package/archive.ts';
 import { collisionOf, isPackagePath } from '../../../src/skills/package/paths.ts';
@@ -69,7 +70,7 @@ describe('an archive', () => {
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         expect(isTaken(bytes)).toBe(false);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { collisionOf, isPackagePath } from '../../../src/skills/package/paths.ts';
 
 describe('isPackagePath()', () => {
@@ -74,7 +75,7 @@ describe('isPackagePath()', () => {
         const stays = isPlain && new URL(`./${path}`, 'http://host/folder/').pathname === `/folder/${path}`;
         expect(stays || !isPackagePath(path)).toBe(true);
       }),
-      { numRuns: 5_000 },
+      { numRuns: volume(5_000, 30) },
     );
   });
 });

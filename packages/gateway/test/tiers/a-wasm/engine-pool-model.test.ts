@@ -1,6 +1,7 @@
 /** Whatever calls do and whatever becomes of engines, everybody is told, and nothing stays that nobody holds. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import type { EngineProcess } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { type FakeEngine, fakeEngine } from './fake-engine.ts';
 import { type SamplePool, samplePool } from './sample-pool.ts';
@@ -90,6 +91,9 @@ describe('a pool of engines, whatever happens', () => {
       const { started, ended, idle } = pool.census;
       expect([started, ended, idle]).toEqual([life.fakes.length, life.fakes.length, 0]);
     };
-    await fc.assert(fc.asyncProperty(acts, terms, judge), { numRuns: 100, interruptAfterTimeLimit: 20_000 });
+    await fc.assert(fc.asyncProperty(acts, terms, judge), {
+      numRuns: volume(100, 30),
+      interruptAfterTimeLimit: 20_000,
+    });
   });
 });

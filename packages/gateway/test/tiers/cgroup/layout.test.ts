@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { type CgroupLayout, findCgroups } from '../../../src/tiers/cgroup/layout.ts';
 import * as sample from './sample.ts';
 
@@ -139,7 +140,7 @@ describe('findCgroups()', () => {
           expect(own.split('/')).not.toContain('..');
         }
       }),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 });

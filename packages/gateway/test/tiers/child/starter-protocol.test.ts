@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import type { OpenDescriptor, StartPlan } from '../../../src/tiers/child/child.ts';
 import {
   HandedServers,
@@ -201,7 +202,7 @@ describe('parseReply() refuses', () => {
         // What it takes is what the starter would have said: it can be said again, word for word.
         if (reply !== null) expect(sayings(reply, line)).toContain(line);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 30) },
     );
   });
 });

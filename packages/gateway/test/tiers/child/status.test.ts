@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { ByteStore } from '../../../src/tiers/child/output.ts';
 import {
   type LauncherStatus,
@@ -216,7 +217,7 @@ describe('parseStatus() whatever comes', () => {
       fc.property(fc.oneof(fc.uint8Array({ maxLength: 300 }), near), (raw) => {
         expect(typeof parseStatus(raw).ok).toBe('boolean');
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 
@@ -251,7 +252,7 @@ describe('parseStatus() whatever comes', () => {
           if (value !== null && value !== false) expect(parsed.value).toHaveProperty(key, value);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 });
@@ -318,7 +319,7 @@ describe('lastWordIn()', () => {
         const parsed = parseStatus(raw);
         if (parsed.ok) expect(wordOf(raw) === null || wordOf(raw) === parsed.value.outputBytes).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 });

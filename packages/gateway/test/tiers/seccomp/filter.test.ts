@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { seccompProgram } from '../../../src/tiers/seccomp/filter.ts';
 import { LAST_CALL, RULES } from '../../../src/tiers/seccomp/syscalls.table.ts';
 import { headerNumbers } from './headers.ts';
@@ -196,7 +197,7 @@ describe.each(ARCHES)('seccompProgram() for $arch', ({ arch, audit }) => {
         else if (row.denied === undefined) expect(answer).toBe(row.answer);
         else expect(['allow', row.answer]).toContain(answer);
       }),
-      { numRuns: 2000 },
+      { numRuns: volume(2000, 30) },
     );
   });
 
@@ -214,7 +215,7 @@ describe.each(ARCHES)('seccompProgram() for $arch', ({ arch, audit }) => {
           expect(run(program, { arch: audit, number: numberOf(name, arch), args }).answer).toBe(answer);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: volume(500, 30) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { fits, foldName, globOf, indexGlobs, nameText } from '../../../src/tiers/workspace/names.ts';
 
 const anyName = fc.oneof(
@@ -88,7 +89,7 @@ describe('fits()', () => {
       fc.property(anyPattern, anyPath, (pattern, path) => {
         expect(fits(globOf(pattern), path)).toBe(defined(pattern, path));
       }),
-      { numRuns: 5_000 },
+      { numRuns: volume(5_000, 30) },
     );
   });
 
@@ -118,7 +119,7 @@ describe('indexGlobs()', () => {
         const expected = rows.filter(({ glob }) => fits(glob, path)).map(({ value }) => value);
         expect(indexGlobs(rows)(path)).toEqual(expected);
       }),
-      { numRuns: 1_000 },
+      { numRuns: volume(1_000, 30) },
     );
   });
 });

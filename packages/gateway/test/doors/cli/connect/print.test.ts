@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { volume } from '../../../../../../tests/volume/volume.ts';
 import { unifiedDiff } from '../../../../src/doors/cli/connect/print.ts';
 import { tempDir } from '../../../fixture/temp-dir.ts';
 
@@ -31,6 +32,6 @@ test('unifiedDiff() of any two texts makes the one of the other by patch', () =>
       execFileSync('patch', ['-s', '-u', '--no-backup-if-mismatch', file, patch]);
       expect(readFileSync(file, 'utf8')).toBe(after);
     }),
-    { numRuns: 60 },
+    { numRuns: volume(60, 30) },
   );
 });
