@@ -14,6 +14,7 @@ import type { CallFacts, SkillActFacts, SkillStanding } from '../../src/policy/a
 import { PolicyEngine, type PolicyEvent, type PolicyOptions } from '../../src/policy/engine.ts';
 import { policyMigrations } from '../../src/policy/memory.ts';
 import { Store } from '../../src/store/store.ts';
+import { CHECKED } from '../fixture/checked.ts';
 
 export const NOON = Date.UTC(2026, 4, 1, 12, 0, 0);
 export const ADA: Principal = { kind: 'agent', name: 'ada' };
@@ -175,5 +176,5 @@ export function makeBed(files: Readonly<Record<string, string>> | null): Bed {
 
 /** An engine on one policy file. */
 export function engineWith(text: string, options: Partial<PolicyOptions> = {}): PolicyEngine {
-  return makeBed({ 'test.cedar': text }).open(options);
+  return makeBed({ 'test.cedar': text }).open({ checked: CHECKED, ...options });
 }
