@@ -8,7 +8,7 @@ import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest is inside a host call when its time is over: the call ends then, and its engine is free for others. */
 
-const WALL_MS = 300;
+const WALL_MS = 1_500;
 const LONG_FUEL = 5_000_000_000;
 const NEWS = { channels: [{ name: 'news', publish: true, receive: true }] };
 const RECEIVE = '(call $channel_receive (i32.const 40000) (i32.const 60000))';
