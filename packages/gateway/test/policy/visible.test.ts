@@ -111,7 +111,7 @@ describe('visibility()', () => {
           if (permitted) expect(isShown(tool), `${tool.id} under ${text}`).toBe(true);
         }
       }),
-      { numRuns: volume(150, 20) },
+      { numRuns: volume(150, 60) },
     );
     // Both sides were really seen.
     expect(Math.min(counts.hidden, counts.permitted)).toBeGreaterThan(20);
