@@ -3,16 +3,18 @@ import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { volume } from '../../../tests/volume/volume.ts';
-import { buildBoth, identity, REPORT, sanitizerEnv, shipped } from './launch.ts';
+import { buildBoth, identity, makeFolder, REPORT, removeFolder, sanitizerEnv, shipped } from './launch.ts';
 
+const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_141);
 const command = ['--', '/bin/echo', 'echo', 'started'];
 const sinks = [openSync('/dev/null', 'r+'), openSync('/dev/null', 'r+')];
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterAll(() => {
   for (const each of sinks) closeSync(each);
+  removeFolder(folder);
 });
 
 function call(launcher: string, args: readonly string[]) {

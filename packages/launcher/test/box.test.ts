@@ -27,7 +27,7 @@ const built = { shipped, sanitized: '' };
 const uid = 60_131;
 const user = identity(uid);
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterAll(() => removeFolder(folder));
 
 /** mkdir(2) on x64 and mkdirat(2) on arm64: what mkdir(1) calls. */

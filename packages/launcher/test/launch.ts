@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -39,20 +40,23 @@ export function makeFolder(): string {
   return folder;
 }
 
-/** Builds the shipped launcher and the one that reports undefined behaviour, which is kept until a source changes. */
-export function buildBoth(): { readonly shipped: string; readonly sanitized: string } {
+/** Builds the shipped launcher and, into `folder`, the one that reports undefined behaviour, which is built once. */
+export function buildBoth(folder: string): { readonly shipped: string; readonly sanitized: string } {
   execFileSync(process.execPath, [join(home, '../../tools/launcher.mjs')]);
   const files = readdirSync(sources).map((name) => join(sources, name));
   const digest = createHash('sha256');
   for (const file of files) digest.update(readFileSync(file));
-  const sanitized = join(cache, `sanitized-${digest.digest('hex').slice(0, 16)}`);
-  if (!existsSync(sanitized)) {
+  const kept = join(cache, `sanitized-${digest.digest('hex').slice(0, 16)}`);
+  if (!existsSync(kept)) {
     mkdirSync(cache, { recursive: true });
-    const unfinished = `${sanitized}.${process.pid}`;
+    const unfinished = `${kept}.${process.pid}`;
     const units = files.filter((file) => file.endsWith('.c'));
     execFileSync('cc', ['-std=c17', '-D_GNU_SOURCE', '-O1', '-g', ...sanitizers, '-o', unfinished, ...units]);
-    renameSync(unfinished, sanitized);
+    renameSync(unfinished, kept);
   }
+  // The user of a command cannot reach the folder of the project everywhere.
+  const sanitized = join(folder, 'sanitized-launcher');
+  copyFileSync(kept, sanitized);
   return { shipped, sanitized };
 }
 

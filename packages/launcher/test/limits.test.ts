@@ -26,7 +26,7 @@ const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 31 + (
 const file = join(folder, 'bytes');
 
 beforeAll(() => {
-  Object.assign(built, buildBoth());
+  Object.assign(built, buildBoth(folder));
   writeFileSync(file, bytes);
 });
 afterAll(() => removeFolder(folder));

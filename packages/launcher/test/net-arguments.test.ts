@@ -2,16 +2,27 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildBoth, hasNamespaces, identity, REPORT, sanitizerEnv, shipped } from './launch.ts';
+import {
+  buildBoth,
+  hasNamespaces,
+  identity,
+  makeFolder,
+  REPORT,
+  removeFolder,
+  sanitizerEnv,
+  shipped,
+} from './launch.ts';
 
+const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_195);
 const command = ['--', '/bin/echo', 'echo', 'started'];
 const sink = openSync('/dev/null', 'r+');
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterAll(() => {
   closeSync(sink);
+  removeFolder(folder);
 });
 
 /** Calls a launcher whose descriptor 3 is a socket, 4 its status, and 5 a file. */

@@ -10,19 +10,22 @@ import {
   hasNamespaces,
   identity,
   living,
+  makeFolder,
   REPORT,
+  removeFolder,
   sanitizerEnv,
   shipped,
 } from './launch.ts';
 import { Starter } from './starter.ts';
 
+const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_191);
 const mark = `86405.${process.pid}`;
 const starters: Starter[] = [];
 const sink = openSync('/dev/null', 'r+');
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterEach(async () => {
   for (const { child, socket } of starters) {
     socket.destroy();
@@ -33,6 +36,7 @@ afterEach(async () => {
 });
 afterAll(() => {
   closeSync(sink);
+  removeFolder(folder);
 });
 
 const ACK = '{"cmd":"NODE_HANDLE_ACK"}\n';

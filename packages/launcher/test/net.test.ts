@@ -15,7 +15,7 @@ const hasSix = existsSync('/proc/net/if_inet6');
 const host: Server = createServer((socket) => socket.end('host\n'));
 
 beforeAll(async () => {
-  const { shipped: made, sanitized } = buildBoth();
+  const { shipped: made, sanitized } = buildBoth(folder);
   // The ordinary user may not come to where the clone is, nor to where Node is.
   if (spawnSync(process.execPath, ['--version'], ordinaryUser.start).status !== 0) {
     built.node = join(folder, 'node');

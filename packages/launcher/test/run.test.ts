@@ -19,7 +19,7 @@ const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_101);
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterAll(() => removeFolder(folder));
 
 const modes: readonly (readonly [mode: string, args: readonly string[]])[] = [

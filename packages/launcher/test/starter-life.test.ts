@@ -1,17 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { volume } from '../../../tests/volume/volume.ts';
-import { buildBoth, endAll, gone, identity, living, REPORT, shipped } from './launch.ts';
+import {
+  buildBoth,
+  endAll,
+  gone,
+  identity,
+  living,
+  makeFolder,
+  REPORT,
+  removeFolder,
+  shipped,
+} from './launch.ts';
 import { frame, rawFrame, Starter } from './starter.ts';
 
+const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_161);
 const mark = `86402.${process.pid}`;
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterEach(() => void endAll(mark));
+afterAll(() => removeFolder(folder));
 
 /** Starts a gateway with a starter; gives both when the starter is there. */
 async function begin(

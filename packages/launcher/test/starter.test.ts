@@ -22,7 +22,7 @@ const user = identity(uid);
 const mark = `86401.${process.pid}`;
 const started: Starter[] = [];
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterEach(async () => {
   for (const each of started) each.socket.destroy();
   await Promise.all(started.splice(0).map((each) => each.end));

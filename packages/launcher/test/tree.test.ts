@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   buildBoth,
   endAll,
@@ -9,19 +9,23 @@ import {
   identity,
   isRoot,
   living,
+  makeFolder,
+  removeFolder,
   runScript,
   type Started,
   shipped,
   start,
 } from './launch.ts';
 
+const folder = makeFolder();
 const built = { shipped, sanitized: '' };
 const user = identity(60_121);
 /** The argument of the daemons' sleep: a number that no other process has. */
 const mark = `86400.${process.pid}`;
 
-beforeAll(() => void Object.assign(built, buildBoth()));
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
 afterEach(() => void endAll(mark));
+afterAll(() => removeFolder(folder));
 
 /** Leaves its session twice, gives its parent up, keeps none of its streams and is deaf to polite signals. */
 const daemon = `(setsid sh -c 'trap "" HUP TERM INT; setsid sleep ${mark} & setsid sleep ${mark} &' >/dev/null 2>&1 </dev/null &)`;
