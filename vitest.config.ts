@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { textAssets } from './tools/assets.mjs';
@@ -18,6 +18,7 @@ type Group = {
   readonly order: number;
   readonly timeoutMs: number;
   readonly isolate?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
 };
 
 function project({
@@ -28,6 +29,7 @@ function project({
   order,
   timeoutMs,
   isolate = true,
+  env = {},
 }: Group): TestProjectInlineConfiguration {
   return {
     plugins: [textAssets()],
@@ -40,6 +42,7 @@ function project({
       exclude: [...exclude, '**/node_modules/**'],
       pool: 'forks',
       isolate,
+      env,
       maxWorkers,
       sequence: { groupOrder: order },
       testTimeout: timeoutMs,
@@ -100,13 +103,15 @@ export default defineConfig({
         isolate: false,
       }),
       project({ name: 'alone', include: ALONE, maxWorkers: WORKERS, order: 2, timeoutMs: 120_000 }),
-      // Stories and attacks start daemons and processes and mostly wait for them.
+      // Stories and attacks start daemons and processes, look at the whole machine and kill in the middle of a write: two
+      // files at a time, on the disk, also where other tests have their files in memory.
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
         exclude: [...QUIET, ...ALONE],
         isolate: false,
-        maxWorkers: WORKERS,
+        env: { TMPDIR: process.env.PALISADE_TEST_DISK ?? tmpdir() },
+        maxWorkers: 2,
         order: 3,
         timeoutMs: 180_000,
       }),
