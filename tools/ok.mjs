@@ -89,7 +89,7 @@ const MEMORY_OF_TESTS_BYTES = 8 * 2 ** 30;
 async function inMemory(folder, words) {
   const isRoot = process.platform === 'linux' && process.geteuid() === 0;
   const mount = ['--mount', '--propagation', 'private', 'sh', '-c'];
-  const here = 'mount -t tmpfs -o mode=1777 palisade-tests "$0"';
+  const here = 'mount -t tmpfs -o mode=1777 memory "$0"';
   const canMount =
     isRoot &&
     freemem() > MEMORY_OF_TESTS_BYTES &&
