@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { volume } from '../../../tests/volume/volume.ts';
 import {
   buildBoth,
   endAll,
@@ -150,8 +149,8 @@ test('the sanitized starter answers any bytes with runs or its end, and never wi
       seen.refused += code === 125 ? 1 : 0;
       seen.started += starter.lines.some((line) => line.startsWith('started ')) ? 1 : 0;
     }),
-    { numRuns: volume(200, 120) },
+    { numRuns: 200 },
   );
-  expect(seen.refused).toBeGreaterThan(1);
-  expect(seen.started).toBeGreaterThan(1);
+  expect(seen.refused).toBeGreaterThan(10);
+  expect(seen.started).toBeGreaterThan(10);
 });
