@@ -6,8 +6,10 @@
 import { chmodSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isWithin } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { orElse } from '../../core/or-else.ts';
+import { JAIL_PLACES } from '../c-bubblewrap/root.table.ts';
 import { type GroupNames, groupNames, type Owner } from '../cgroup/cgroups.ts';
 import { isInReachOfAll } from './machine.ts';
 
@@ -51,9 +53,12 @@ export class Scratches {
     );
   }
 
-  /** A program that every user can execute: itself, or a copy where it is in a private directory. */
+  /** A program that every user can execute: itself, or a copy where a user or a jail cannot see its directory. */
   program(path: string): Scratch {
-    if (!path.startsWith(`${tmpdir()}/`) && isInReachOfAll(path)) return { path, remove: () => undefined };
+    const isHidden = [tmpdir(), ...JAIL_PLACES.map((place) => place.path)].some((place) =>
+      isWithin(path, place),
+    );
+    if (!isHidden && isInReachOfAll(path)) return { path, remove: () => undefined };
     const scratch = this.#make(PROGRAMS_IN);
     const directory = join(scratch.path, 'bin');
     mkdirSync(directory);

@@ -1,7 +1,16 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Scratches } from '../../../src/tiers/process/scratch.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
@@ -52,6 +61,16 @@ describe('a program', () => {
       expect(statSync(each).mode & 0o001, each).toBe(0o001);
     remove();
     expect(existsSync(path)).toBe(false);
+  });
+
+  it('is a copy where a jail has a directory of its own, whatever TMPDIR says', () => {
+    const folder = mkdtempSync('/tmp/palisade-shown-');
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, 'tool'), '#!/bin/sh\n', { mode: 0o755 });
+    vi.stubEnv('TMPDIR', '/var/tmp');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(kept(scratchesOf('p_1').program(join(folder, 'tool'))).path).not.toContain(folder);
   });
 });
 
