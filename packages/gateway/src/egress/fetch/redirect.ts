@@ -104,16 +104,16 @@ function absolute(base: HttpUrl, reference: string): string {
   return origin + path.slice(0, path.lastIndexOf('/') + 1) + reference;
 }
 
-/** Follows `.` and `..`, which never lead above the root. Encoded dots stay: the list treats them as ambiguous. */
+/** Follows `.` and `..`, also with encoded dots, as a browser does; they never lead above the root. */
 function withoutDots(whole: string): string {
   const query = whole.indexOf('?');
   const path = query < 0 ? whole : whole.slice(0, query);
   const kept: string[] = [];
   const segments = path.slice(1).split('/');
   for (const [index, segment] of segments.entries()) {
-    const isDots = segment === '.' || segment === '..';
-    if (segment === '..') kept.pop();
-    if (!isDots) kept.push(segment);
+    const decoded = segment.replaceAll(/%2e/gi, '.');
+    if (decoded === '..') kept.pop();
+    if (decoded !== '.' && decoded !== '..') kept.push(segment);
     else if (index === segments.length - 1) kept.push('');
   }
   return `/${kept.join('/')}${whole.slice(path.length)}`;
