@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { exampleSkill } from '../fixtures/skills/example-skills.ts';
 import { type RawEnd, type RawTool, rawTool } from '../fixtures/skills/raw.ts';
+import { CHARACTER } from '../volume/characters.ts';
 import { volume } from '../volume/volume.ts';
 
 /* What the skills that only compute say to any input, held against others that know the answer. */
@@ -36,7 +37,7 @@ function answer<T>(tool: ToolName, input: object): T {
   return JSON.parse(ended.output) as T;
 }
 
-const text = fc.string({ unit: 'binary', maxLength: 60 });
+const text = fc.string({ unit: CHARACTER, maxLength: 60 });
 
 describe('text', () => {
   const line = fc.constantFrom('a', 'b', 'c', '', 'ü');
@@ -140,7 +141,7 @@ describe('json', () => {
 describe('hash', () => {
   test('gives the digest and the spellings that Node gives', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (data) => {
+      fc.property(fc.string({ unit: CHARACTER, maxLength: 200 }), (data) => {
         const sha256 = createHash('sha256').update(data).digest('hex');
         expect(answer('hash/sha256', { data })).toEqual({ bytes: Buffer.byteLength(data), sha256 });
         for (const as of ['hex', 'base64', 'base64url'] as const) {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../tests/volume/characters.ts';
 import { volume } from '../../../tests/volume/volume.ts';
 import { buildBoth, identity, makeFolder, REPORT, removeFolder, sanitizerEnv, shipped } from './launch.ts';
 
@@ -136,7 +137,7 @@ const number = fc.oneof(
 const text = fc.oneof(
   number,
   fc.constantFrom('run', 'exec', '/', '/usr', '/tmp', '/dev/null', '1:1', '0:0', ':', '='),
-  fc.string({ unit: 'binary' }).map((each) => each.replaceAll('\0', '')),
+  fc.string({ unit: CHARACTER }).map((each) => each.replaceAll('\0', '')),
 );
 const arg = fc.oneof(
   { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...keys), text).map(([key, value]) => `${key}=${value}`) },

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../tests/volume/characters.ts';
 import {
   buildBoth,
   endAll,
@@ -280,7 +281,7 @@ test('the sanitized starter ends a run that sends any bytes, and passes none of 
 test('the sanitized starter answers any bytes on its channel with its end', async () => {
   const piece = fc.oneof(
     fc.constantFrom(ACK, NACK, '\n', '{"cmd":"NODE_HANDLE_', '\0'),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: CHARACTER }),
   );
   const seen = { ended: 0, refused: 0 };
   await fc.assert(

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../tests/volume/characters.ts';
 import {
   buildBoth,
   endAll,
@@ -84,7 +85,7 @@ const descriptor = fc.oneof(
     arbitrary: fc.tuple(fc.constantFrom('bytes', 'read', 'null'), number).map((each) => each.join(':')),
   },
   { weight: 1, arbitrary: fc.array(number, { maxLength: 6 }).map((each) => ['map', ...each].join(':')) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary' }).map((each) => each.replaceAll('\0', '')) },
+  { weight: 1, arbitrary: fc.string({ unit: CHARACTER }).map((each) => each.replaceAll('\0', '')) },
 );
 const args = fc.oneof(
   fc.constant([...user, '--', '/bin/true', 'true']),

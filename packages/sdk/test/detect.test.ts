@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../tests/volume/characters.ts';
 import { detectDocument } from '../src/index.ts';
 import { vectors } from './signer.ts';
 
@@ -22,7 +23,7 @@ describe('detectDocument()', () => {
 
   test('answers for any text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: CHARACTER }), (text) => {
         expect(['receipt', 'proof', 'key', 'journal', 'unknown']).toContain(detectDocument(text));
       }),
     );

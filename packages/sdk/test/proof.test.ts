@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../tests/volume/characters.ts';
 import { encodeProof, type KeyRing, type ProofReport, verifyCheckpoint, verifyProof } from '../src/index.ts';
 import { survivingFlips } from './flips.ts';
 import { keyLine, makeRecords, ringOf, sealCheckpoint, signer, stranger, vectors } from './signer.ts';
@@ -67,7 +68,7 @@ describe('verifyProof()', () => {
 
   test('returns a failed report for any bytes', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.oneof(fc.uint8Array(), fc.json(), fc.string({ unit: 'binary' })), async (raw) => {
+      fc.asyncProperty(fc.oneof(fc.uint8Array(), fc.json(), fc.string({ unit: CHARACTER })), async (raw) => {
         expect(await verifyProof(raw, keys)).toMatchObject({ ok: false, record: null });
       }),
     );

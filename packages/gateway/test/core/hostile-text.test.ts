@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { ACTIVE, quote, safeJson } from '../../src/core/hostile-text.ts';
 
 describe('quote()', () => {
@@ -15,7 +16,7 @@ describe('quote()', () => {
 
   it('gives one line without active characters for any text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
+      fc.property(fc.string({ unit: CHARACTER, maxLength: 300 }), (text) => {
         expect(quote(text).match(ACTIVE)).toBeNull();
       }),
     );

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { volume } from '../../../../tests/volume/volume.ts';
 import { LOOK_ALIKES } from '../../src/core/look-alikes.table.ts';
 import { sentenceOf } from '../../src/core/result.ts';
@@ -92,7 +93,7 @@ const part = fc.constantFrom(
 );
 const anyText = fc.oneof(
   fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: CHARACTER, maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   fc.array(fc.string({ unit: 'grapheme', maxLength: 30 }), { maxLength: 40 }).map((parts) => parts.join('/')),
 );

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { volume } from '../../../../tests/volume/volume.ts';
 import { MAX_AUTHORIZATION_BYTES, readBearer } from '../../src/identity/authenticate.ts';
 import { formatToken, hasToken, parseToken } from '../../src/identity/tokens.ts';
@@ -15,7 +16,7 @@ const tokens = fc.record({ id: ids, secret: secrets });
 const nearTokens = fc
   .tuple(tokens.map(formatToken), fc.nat(72), fc.string({ maxLength: 3 }), fc.nat(3))
   .map(([text, at, inserted, cut]) => text.slice(0, at) + inserted + text.slice(at + cut));
-const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), nearTokens);
+const texts = fc.oneof(fc.string({ unit: CHARACTER, maxLength: 200 }), nearTokens);
 
 describe('parseToken()', () => {
   test('gives back what formatToken() wrote', () => {

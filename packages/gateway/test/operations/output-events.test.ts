@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { encodeEvent } from '../../src/doors/http/answer.ts';
 import type { ServerEvent } from '../../src/operations/operation.ts';
 import { makeOutputEvents } from '../../src/operations/output-events.ts';
@@ -43,7 +44,7 @@ describe('what a run prints', () => {
 
   test('is text throughout where it is UTF-8, though characters were cut', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 5 }), (text, step) => {
+      fc.property(fc.string({ unit: CHARACTER }), fc.integer({ min: 1, max: 5 }), (text, step) => {
         const bytes = Buffer.from(text);
         const whole = bytes.toString();
         const pieces = Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) =>

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { volume } from '../../../../tests/volume/volume.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { JsonSchema } from '../../src/core/tool.ts';
@@ -101,13 +102,13 @@ describe('a schema and a value that fits it', () => {
   const cedar = loadCedar();
   const name = fc.oneof(
     fc.string({ minLength: 0, maxLength: 6 }),
-    fc.string({ unit: 'binary', maxLength: 4 }),
+    fc.string({ unit: CHARACTER, maxLength: 4 }),
   );
   type Sample = { schema: JsonSchema; value: Json };
   const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
     sample: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
-      fc.string({ unit: 'binary' }).map((value) => ({ schema: { type: 'string' }, value })),
+      fc.string({ unit: CHARACTER }).map((value) => ({ schema: { type: 'string' }, value })),
       fc.maxSafeInteger().map((value) => ({ schema: { type: 'integer' }, value })),
       fc.boolean().map((value) => ({ schema: { type: 'boolean' }, value })),
       fc
@@ -163,7 +164,7 @@ describe('a schema and a value that fits it', () => {
 
   test('quote() writes every text as a literal that Cedar reads back', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (value) => {
+      fc.property(fc.string({ unit: CHARACTER }), (value) => {
         const answer = cedar.policyToJson(
           `permit(principal, action, resource) when { context.a == ${quote(value)} };`,
         );

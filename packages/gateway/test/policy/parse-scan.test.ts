@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { volume } from '../../../../tests/volume/volume.ts';
 import { loadCedar } from '../../src/policy/cedar.ts';
 import { positionAt, scan } from '../../src/policy/parse.ts';
@@ -20,7 +21,7 @@ describe('scan()', () => {
     const cedar = loadCedar();
     const comment = fc.constantFrom('', '// c;(\n', '// "\r', '  \n', '//\n\n');
     const word = fc
-      .string({ unit: 'binary', maxLength: 8 })
+      .string({ unit: CHARACTER, maxLength: 8 })
       .map((value) => JSON.stringify(value).replace(/[^ -~]|\\u.{4}|\\[bf]/g, '_'));
     const policy = fc
       .tuple(comment, word, comment)

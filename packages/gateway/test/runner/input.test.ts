@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { CodedError } from '../../src/core/coded-error.ts';
 import type { Json } from '../../src/core/json.ts';
 import { parseAllowList } from '../../src/egress/allowlist.ts';
@@ -239,7 +240,7 @@ describe('parseInput()', () => {
     );
     const entry = fc.oneof(
       fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join('')),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }),
+      fc.string({ unit: CHARACTER, minLength: 1, maxLength: 30 }),
     );
     let taken = 0;
     fc.assert(

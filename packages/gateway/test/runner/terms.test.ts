@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import type { ProcessTerms } from '../../src/core/process.ts';
 import { DEFAULT_SETTINGS } from '../../src/runner/settings.ts';
 import { accept, ask, type Host, makeHost } from './sample.ts';
@@ -107,7 +108,7 @@ describe('words of a command (C44)', () => {
   it('a message shows a hostile word on one line, and without anything that a terminal obeys', () => {
     const host = makeHost();
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), (word) => {
+      fc.property(fc.string({ unit: CHARACTER, minLength: 1, maxLength: 40 }), (word) => {
         fc.pre(!word.includes('\0'));
         const result = ask(host, { command: `no-such${word}`, args: [`/etc/${word}`] });
         const message = result.ok ? '' : result.message;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { callLifted } from '../../src/component/canonical/call-lifted.ts';
 import { loweredHost } from '../../src/component/canonical/lowered-host.ts';
 import type { WitFunction } from '../../src/component/types.ts';
@@ -39,7 +40,7 @@ describe('callLifted()', () => {
   it('passes text to a guest and returns its answer, whatever the text is', async () => {
     const pool = await poolOf(SKILL);
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (input) => {
+      fc.property(fc.string({ unit: CHARACTER }), (input) => {
         const { value } = pool.visit({}, (guest) =>
           callLifted(guest, { name: 'run', type: RUN }, ['abc', input]),
         );

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { PLAIN_TYPES, type WitType } from '../../src/component/types.ts';
 
 function names(most: number): fc.Arbitrary<string[]> {
@@ -57,9 +58,9 @@ export function valuesOf(type: WitType): fc.Arbitrary<unknown> {
     case 'f64':
       return fc.double();
     case 'char':
-      return fc.string({ unit: 'binary', minLength: 1, maxLength: 1 });
+      return fc.string({ unit: CHARACTER, minLength: 1, maxLength: 1 });
     case 'string':
-      return fc.string({ unit: 'binary', maxLength: 40 });
+      return fc.string({ unit: CHARACTER, maxLength: 40 });
   }
   if (typeof type === 'string') return integer(Number(type.slice(1)), type.startsWith('s'));
   switch (type.kind) {

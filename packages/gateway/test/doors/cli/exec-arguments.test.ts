@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
 import { readLimits, readTime } from '../../../src/doors/cli/quantities.ts';
 import { runInside } from './fake-edge.ts';
@@ -63,7 +64,7 @@ describe('readLimits()', () => {
     const unit = fc.constantFrom('', 'k', 'm', 'g', 's', 'ms', 'K', '-', '.5');
     const word = fc.oneof(
       fc.tuple(keys, digits, unit).map(([key, number, each]) => `${key}=${number}${each}`),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: CHARACTER }),
     );
     fc.assert(
       fc.property(fc.array(word, { maxLength: 3 }), (words) => {

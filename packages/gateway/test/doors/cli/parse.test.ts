@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
 import { CodedError } from '../../../src/core/coded-error.ts';
 import { type Parsed, parseCommandLine } from '../../../src/doors/cli/parse.ts';
@@ -30,7 +31,7 @@ const oddWord = fc.constantFrom(
   '\0',
   '--input=',
 );
-const anyWord = fc.oneof(knownWord, oddWord, fc.string({ unit: 'binary' }));
+const anyWord = fc.oneof(knownWord, oddWord, fc.string({ unit: CHARACTER }));
 const verb = fc.constantFrom(...VERBS).map(({ words }) => words.split(' '));
 const commandLine = fc
   .tuple(fc.oneof(verb, fc.constant([])), fc.array(anyWord, { maxLength: 8 }))
@@ -50,7 +51,7 @@ describe('parseCommandLine()', () => {
   });
 
   test('gives every value of a flag as it was written', () => {
-    const value = fc.string({ unit: 'binary' }).filter((text) => !text.startsWith('-'));
+    const value = fc.string({ unit: CHARACTER }).filter((text) => !text.startsWith('-'));
     fc.assert(
       fc.property(value, (text) => {
         for (const words of [['--input', text], [`--input=${text}`]]) {

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { inert, safeJson } from '../../../src/core/hostile-text.ts';
 import { Printer } from '../../../src/doors/cli/printer.ts';
 
@@ -29,7 +30,7 @@ const ACTIVE = [
 ];
 const HARMLESS = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]*$/u;
 const text = fc
-  .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...ACTIVE)))
+  .array(fc.oneof(fc.string({ unit: CHARACTER }), fc.constantFrom(...ACTIVE)))
   .map((parts) => parts.join(''));
 
 describe('inert()', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
 import { encodeKey } from '../../../src/attest/key-files.ts';
 import { narrowingOf } from '../../../src/doors/cli/nouns/skill-operate.ts';
@@ -125,7 +126,7 @@ describe('parseReference()', () => {
 
   test('reads any text or refuses it, and what it reads cannot be a path', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (raw) => {
+      fc.property(fc.string({ unit: CHARACTER }), (raw) => {
         const read = orWrongUsage(() => parseReference(raw));
         if (typeof read === 'string') return read.startsWith('Cannot use ');
         return !/[/\\\0]|\.\./.test(read.id);

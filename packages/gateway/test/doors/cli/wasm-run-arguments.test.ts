@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
 import { isToolName } from '../../../src/core/principal.ts';
 import { NO_GRANTS } from '../../../src/core/wasm.ts';
@@ -147,11 +148,11 @@ describe('readGrants()', () => {
     const kind = fc.constantFrom('http', 'secret', 'storage', 'channel', 'log', 'clock', 'config', 'x');
     const value = fc.oneof(
       fc.constantFrom('a.example.com', 'notes/', 'a', 'a:ro', 'a:reveal', 'a:publish', 'k=v', '', '!a', '..'),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: CHARACTER }),
     );
     const word = fc.oneof(
       fc.tuple(kind, fc.constantFrom('', '=', ':'), value).map((parts) => parts.join('')),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: CHARACTER }),
     );
     fc.assert(
       fc.property(word, (each) => {
@@ -226,7 +227,7 @@ describe('localTool()', () => {
   });
 
   test('has a name of the grammar of tools, whatever file and export are called', () => {
-    const text = fc.string({ unit: 'binary' });
+    const text = fc.string({ unit: CHARACTER });
     fc.assert(fc.property(text, text, (name, exportName) => isToolName(toolOf(name, exportName).id)));
   });
 

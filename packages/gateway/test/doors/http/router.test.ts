@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { makeRouter } from '../../../src/doors/http/router.ts';
 import { type HttpMethod, operation } from '../../../src/operations/operation.ts';
 
@@ -32,7 +33,7 @@ test('a router gives the value of a place back for whatever text was put there',
 
 test('a router never throws, and finds nothing below an address that has nothing below it', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
+    fc.property(fc.string({ unit: CHARACTER }), (text) => {
       router('GET', text);
       expect(router('GET', `/v1/items/live/${text}`)).toBeNull();
     }),

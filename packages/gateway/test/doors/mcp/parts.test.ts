@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { digestValue } from '../../../src/core/digest.ts';
 import { cut, safeJson, safeLine, safeText } from '../../../src/core/hostile-text.ts';
 import type { Json } from '../../../src/core/json.ts';
@@ -59,7 +60,7 @@ describe('inputSchemaOf()', () => {
 });
 
 describe('text on its way out', () => {
-  const nasty = fc.string({ unit: 'binary', maxLength: 60 });
+  const nasty = fc.string({ unit: CHARACTER, maxLength: 60 });
 
   it('has nothing active in it, whatever came', () => {
     fc.assert(

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { CodedError } from '../../../src/core/coded-error.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import type { UpstreamMethod } from '../../../src/core/tool.ts';
@@ -31,7 +32,7 @@ describe('readResult()', () => {
   test('never gives more bytes than a call may, and says that it cut', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.string({ unit: 'binary' })),
+        fc.array(fc.string({ unit: CHARACTER })),
         fc.integer({ min: 100, max: 500 }),
         (texts, most) => {
           const raw: JsonObject = {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
 import { type CgroupLayout, findCgroups } from '../../../src/tiers/cgroup/layout.ts';
 import * as sample from './sample.ts';
@@ -112,7 +113,7 @@ const piece = fc.oneof(
       typeof each === 'string' ? [] : `${each.mountinfo}${each.selfCgroup}`.split(/(?<=[\n ,:/])/),
     ),
   ),
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: CHARACTER, maxLength: 12 }),
 );
 const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 

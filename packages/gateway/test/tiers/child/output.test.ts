@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { ByteStore, OutputCapture, outputOf } from '../../../src/tiers/child/output.ts';
 
 const chunk = fc.uint8Array({ maxLength: 9_000 });
@@ -111,7 +112,7 @@ describe('OutputCapture of a dialogue', () => {
 const encode = (text: string) => new TextEncoder().encode(text);
 const bytes = (...values: number[]) => Uint8Array.from(values);
 const base64 = (raw: Uint8Array) => ({ base64: Buffer.from(raw).toString('base64') });
-const anyText = fc.string({ unit: 'binary' });
+const anyText = fc.string({ unit: CHARACTER });
 
 describe('outputOf() gives text', () => {
   it.each(['', 'plain\n', '\u0000\u0001\u007f', '\ufeffwith a mark', 'é€😀', '\u{10ffff}'])('%j', (text) => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
 import type { OpenDescriptor, StartPlan } from '../../../src/tiers/child/child.ts';
 import {
@@ -46,7 +47,7 @@ function stringsIn(raw: Uint8Array): string[] {
   return strings;
 }
 
-const word = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.replaceAll('\0', ''));
+const word = fc.string({ unit: CHARACTER, maxLength: 20 }).map((text) => text.replaceAll('\0', ''));
 const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const number = fc.nat(1_048_576);
 
@@ -190,14 +191,14 @@ describe('parseReply() refuses', () => {
       .array(
         fc.oneof(
           fc.constantFrom('started', 'failed', 'ended', '7', '0', 'exit=3', 'signal=9', 'EIO', 'read', ''),
-          fc.string({ unit: 'binary', maxLength: 4 }),
+          fc.string({ unit: CHARACTER, maxLength: 4 }),
           fc.nat().map(String),
         ),
         { maxLength: 6 },
       )
       .chain((words) => fc.constantFrom(' ', '', '  ', '\n').map((gap) => words.join(gap)));
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary' }), near), (line) => {
+      fc.property(fc.oneof(fc.string({ unit: CHARACTER }), near), (line) => {
         const reply = parseReply(line);
         // What it takes is what the starter would have said: it can be said again, word for word.
         if (reply !== null) expect(sayings(reply, line)).toContain(line);

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
 import { fits, foldName, globOf, indexGlobs, nameText } from '../../../src/tiers/workspace/names.ts';
 
 const anyName = fc.oneof(
   fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
-  fc.string({ unit: 'binary', maxLength: 20 }).map((text) => Buffer.from(text)),
+  fc.string({ unit: CHARACTER, maxLength: 20 }).map((text) => Buffer.from(text)),
 );
 
 /** The bytes of a name that `nameText` wrote. */
