@@ -10,3 +10,23 @@ const LAST = 0x10_ffff;
 export const CHARACTER = fc
   .integer({ min: 0, max: LAST - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));
+
+const URL_CHARACTER = fc.oneof(
+  fc.constantFrom(...'abcXYZ019-._~!$&()*+,;=:@'),
+  CHARACTER.map(encodeURIComponent),
+);
+const URL_PART = fc.string({ unit: URL_CHARACTER, maxLength: 8 });
+
+/** Any URL with an authority, a path and perhaps a query. */
+export function webUrl(schemes: readonly string[] = ['http', 'https']): fc.Arbitrary<string> {
+  const query = fc.oneof(
+    fc.constant(''),
+    URL_PART.map((text) => `?${text}`),
+  );
+  return fc
+    .tuple(fc.constantFrom(...schemes), fc.webAuthority(), fc.array(URL_PART, { maxLength: 4 }), query)
+    .map(
+      ([scheme, authority, parts, rest]) =>
+        `${scheme}://${authority}${parts.map((part) => `/${part}`).join('')}${rest}`,
+    );
+}

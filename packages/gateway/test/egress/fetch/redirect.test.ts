@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { webUrl } from '../../../../../tests/volume/characters.ts';
 import { sentenceOf } from '../../../src/core/result.ts';
 import { formatUrl, type HttpUrl, parseHttpUrl } from '../../../src/egress/authority.ts';
 import type { HeaderPair } from '../../../src/egress/fetch/outcome.ts';
@@ -248,7 +249,7 @@ describe('a Location of any kind', () => {
   it('leads where a browser goes, or nowhere', () => {
     let followed = 0;
     fc.assert(
-      fc.property(fc.oneof(LOCATION, fc.webUrl(), fc.string()), ANY_BASE, (location, base) => {
+      fc.property(fc.oneof(LOCATION, webUrl(), fc.string()), ANY_BASE, (location, base) => {
         const url = resolveLocation(urlOf(base), location);
         if (!url.ok) return;
         followed += 1;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { webUrl } from '../../../../../tests/volume/characters.ts';
 import type { HeaderPair } from '../../../src/egress/fetch/outcome.ts';
 import { type FetchRequest, formatMessage, readRequest } from '../../../src/egress/fetch/request.ts';
 import { DEFAULT_FETCH_LIMITS } from '../../../src/egress/limits.ts';
@@ -155,7 +156,7 @@ describe('readRequest()', () => {
         fc.oneof(text, fc.constantFrom('GET', 'POST')),
         fc.oneof(
           text,
-          fc.webUrl(),
+          webUrl(),
           text.map((path) => `https://a.test/${path}`),
         ),
         fc.array(fc.tuple(text, text), { maxLength: 4 }),
