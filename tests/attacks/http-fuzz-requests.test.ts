@@ -12,9 +12,10 @@ import {
   RAW_BODIES,
 } from '../fixtures/http-fuzz/requests.ts';
 import type { Answer } from '../fixtures/http-fuzz/send.ts';
+import { volume } from '../volume/volume.ts';
 
 const daemon = sharedDaemon();
-const RUNS = 16;
+const RUNS = volume(32, 8);
 /** It tries every tier, which takes half a second. */
 const FEW_RUNS: Readonly<Record<string, number>> = { getDoctor: 2 };
 

@@ -9,6 +9,7 @@ import {
   PERMIT_ALL,
   SLEEP,
 } from '../../packages/gateway/test/policy/sample.ts';
+import { sample } from '../volume/volume.ts';
 
 /*
  * A policy text that is nested deeply enough kills the evaluator: some texts when they are parsed, some when they are
@@ -31,7 +32,7 @@ const BOMBS: Readonly<Record<string, (n: number) => string>> = {
   minuses: (n) => `${'-'.repeat(n)}1 == 1`,
 };
 const SIZES = [70, 150, 500, 15_000];
-const rows = Object.keys(BOMBS).flatMap((kind) => SIZES.map((size) => [kind, size] as const));
+const rows = Object.keys(BOMBS).flatMap((kind) => sample(SIZES).map((size) => [kind, size] as const));
 const bombOf = (kind: string, size: number) =>
   `@id("bomb") permit(principal, action, resource) when { ${BOMBS[kind]?.(size)} };\n`;
 
@@ -52,7 +53,7 @@ describe('a nesting bomb in a policy file', () => {
     expect(bed.events.some(({ kind }) => kind === 'policy-crashed')).toBe(false);
   });
 
-  test.each(Object.keys(BOMBS))(
+  test.each(sample(Object.keys(BOMBS), 4))(
     'of %s next to a good file at the start denies everything and says why',
     (kind) => {
       const engine = makeBed({ 'a.cedar': PERMIT_ALL, 'bomb.cedar': bombOf(kind, 400) }).open();

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PALISADE, palisade } from '../fixtures/cli.ts';
 import { type BearerProxy, startBearerProxy } from '../fixtures/mcp/bearer-proxy.ts';
 import { type McpSetup, makeMcpSetup, mintToken, type Serving, serve } from '../fixtures/mcp/setup.ts';
+import { sample } from '../volume/volume.ts';
 
 /*
  * Clients that others wrote, each a program of its own: the official libraries in both versions, and the inspector. Each
@@ -97,7 +98,7 @@ const CLIENTS: readonly [name: string, visit: () => Promise<Seen>][] = [
   ['the inspector over HTTP', () => inspectAll('http')],
 ];
 
-describe.each(CLIENTS)('%s', (_name, visit) => {
+describe.each(sample(CLIENTS, 4))('%s', (_name, visit) => {
   test('lists tools, calls one, and has a receipt that verifies offline', { timeout: NEEDS_MS }, async () => {
     const { tools, result, receipt } = await visit();
     expect(tools).toContain('palisade.echo');

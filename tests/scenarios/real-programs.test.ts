@@ -29,7 +29,7 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** A few of them in a usual run, others each time. */
-const programs = sample(REAL_PROGRAMS, 4);
+const programs = sample(REAL_PROGRAMS, 2);
 
 describe.each(programs)('$name', ({ name }) => {
   test('gives the same output and memories metered in both forms, for the same fuel', async () => {

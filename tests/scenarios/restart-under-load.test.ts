@@ -12,11 +12,15 @@ import { openRecords } from '../../packages/gateway/src/open.ts';
 import { bodyOf, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { PALISADE, palisade } from '../fixtures/cli.ts';
 import { makeDirectories } from '../fixtures/commands/index.ts';
+import { sample } from '../volume/volume.ts';
 
 /* Agents go on calling while their gateway is restarted and killed under them; each call is one call all the same. */
 
 const CLIENTS = 4;
-const ENDS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'];
+const ENDS: readonly NodeJS.Signals[] = sample(
+  ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL'],
+  2,
+);
 const directories = makeDirectories('');
 const { stateDir, workspace } = directories;
 

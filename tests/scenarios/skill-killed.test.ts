@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { digestBytes } from '../../packages/gateway/src/core/digest.ts';
 import { palisade, scratch } from '../fixtures/cli.ts';
 import { ACME, publicDocument, samplePackage } from '../fixtures/skills/sample.ts';
+import { sample } from '../volume/volume.ts';
 
 /* Whoever installs and approves is killed at any moment: what is left is the old or the new, and the next try goes on. */
 
@@ -16,7 +17,7 @@ const folder = scratch();
 const state = join(folder, 'state');
 const STATES = ['ingested', 'audited', 'quarantined'];
 /** From before the first file is opened to after the last; the machine decides what falls where. */
-const DELAYS_MS = [120, 180, 240, 300, 360, 420, 500, 600];
+const DELAYS_MS = sample([120, 300, 180, 360, 240, 420, 500, 600], 2);
 
 async function killedAfter(ms: number, ...words: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [PALISADE, ...words, '--state', state], { stdio: 'ignore' });
@@ -62,7 +63,7 @@ test('a skill that is installed by processes that are killed is there whole, onc
 test('a skill that is approved by processes that are killed is in quarantine or active, and its tool says which', async () => {
   const reference = `acme.sample@1.0.${DELAYS_MS.length - 1}`;
   const words = ['skill', 'approve', reference, '--yes', '--reason', 'looked at'];
-  for (const ms of [200, 300, 400]) {
+  for (const ms of sample([200, 300, 400])) {
     await killedAfter(ms, ...words);
     const { out } = await palisade(['skill', 'show', reference, '--json', '--state', state]);
     const { state: left } = JSON.parse(out) as { state: string };

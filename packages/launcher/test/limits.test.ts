@@ -3,12 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { volume } from '../../../tests/volume/volume.ts';
 import {
   buildBoth,
   endAll,
   hasNamespaces,
   identity,
   isRoot,
+  KINDS,
   living,
   makeFolder,
   removeFolder,
@@ -41,7 +43,7 @@ const LIMITS = [
   ['stack', 4_000_000, 'Max stack size', '--stack'],
 ] as const;
 
-describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
+describe.each(KINDS)('the %s launcher', (kind) => {
   const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
   // The memory that AddressSanitizer reserves is above any useful limit of data.
   const limits = LIMITS.filter(([key]) => kind === 'shipped' || key !== 'data');
@@ -164,7 +166,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
           expect(end.stdout.length + end.stderr.length).toBe(Math.min(out + err, quota));
           expect(end.status.get('limit')).toBe(out + err > quota ? 'output' : undefined);
         }),
-        { numRuns: 25 },
+        { numRuns: volume(25, 8) },
       );
     });
 

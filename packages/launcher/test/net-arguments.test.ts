@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { volume } from '../../../tests/volume/volume.ts';
 import {
   buildBoth,
   hasNamespaces,
@@ -169,7 +170,7 @@ test('the sanitized launcher accepts well-formed listen addresses, and refuses a
       expect(ADDRESS.test(stderr)).toBe(!isListenAddress(each));
       seen[isListenAddress(each) ? 'taken' : 'refused'] += 1;
     }),
-    { numRuns: 150 },
+    { numRuns: volume(150, 80) },
   );
   expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(10);
 });

@@ -3,7 +3,17 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { buildBoth, endAll, gone, isRoot, living, makeFolder, removeFolder, shipped } from './launch.ts';
+import {
+  buildBoth,
+  endAll,
+  gone,
+  isRoot,
+  KINDS,
+  living,
+  makeFolder,
+  removeFolder,
+  shipped,
+} from './launch.ts';
 
 const folder = makeFolder();
 const built = { shipped, sanitized: '', node: process.execPath };
@@ -95,7 +105,7 @@ const network = (...places: string[]) => ['net=1', 'handles=3', ...places.map((p
 const bindLow = `perl -MSocket -e 'socket(my $s, PF_INET, SOCK_STREAM, 0); print bind($s, sockaddr_in(81, INADDR_ANY)) ? "bound" : "$!"'`;
 
 const modes: readonly (readonly string[])[] = [['mode=exec'], ['mode=run'], ['ns=1']];
-const cases = (['shipped', 'sanitized'] as const).flatMap((kind) =>
+const cases = KINDS.flatMap((kind) =>
   callers.flatMap((caller) => modes.map((mode) => [kind, mode[0] ?? '', caller.name, caller, mode] as const)),
 );
 

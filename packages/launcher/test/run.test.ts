@@ -7,6 +7,7 @@ import {
   hasNamespaces,
   identity,
   isRoot,
+  KINDS,
   makeFolder,
   REPORT,
   removeFolder,
@@ -29,7 +30,7 @@ const modes: readonly (readonly [mode: string, args: readonly string[]])[] = [
   ...(hasNamespaces ? [['run in namespaces', ['ns=1']] as const] : []),
 ];
 
-describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
+describe.each(KINDS)('the %s launcher', (kind) => {
   const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
 
   describe.each(modes)('in mode %s with %j', (_, args) => {

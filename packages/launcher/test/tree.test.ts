@@ -8,6 +8,7 @@ import {
   heard,
   identity,
   isRoot,
+  KINDS,
   living,
   makeFolder,
   removeFolder,
@@ -42,7 +43,7 @@ test('daemons outlive a command that runs without the launcher', async () => {
   expect(endAll(mark)).toBe(4);
 });
 
-describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
+describe.each(KINDS)('the %s launcher', (kind) => {
   describe.each(places)('%s', (_, args) => {
     const begin = async (more: readonly string[], script: string) => {
       const pipe = more.includes('control=4') ? (['pipe'] as const) : [];

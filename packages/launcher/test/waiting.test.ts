@@ -14,12 +14,14 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { volume } from '../../../tests/volume/volume.ts';
 import {
   buildBoth,
   endAll,
   hasNamespaces,
   identity,
   isRoot,
+  KINDS,
   living,
   makeFolder,
   REPORT,
@@ -88,7 +90,7 @@ async function waitFor(isSo: () => boolean): Promise<void> {
 
 const echo = ['--', '/bin/echo', 'echo', 'started'];
 
-describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
+describe.each(KINDS)('the %s launcher', (kind) => {
   describe('that waits for its arguments', () => {
     test('runs as they say, with the variables that they set alone', async () => {
       const waiting = wait(built[kind]);
@@ -297,6 +299,6 @@ test('the sanitized launcher answers any arguments on a descriptor with a refusa
       expect([0, 125, 126, 127]).toContain(code);
       if (code === 125 && bytes.length > 0) expect(stderr).toMatch(/^Cannot start the command: /);
     }),
-    { numRuns: 100 },
+    { numRuns: volume(100, 30) },
   );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { linkComponent } from '../../src/component/link-component.ts';
 import { meter } from '../../src/meter/meter.ts';
 import { refusalOf } from '../fixture/refusal.ts';
@@ -63,7 +64,7 @@ describe('linkComponent() refuses with a WasmError or returns a module for the m
       fc.property(fc.uint8Array({ maxLength: 60 }), (rest) => {
         judge(Uint8Array.from([...header, ...rest]), 'shim');
       }),
-      { numRuns: 2000 },
+      { numRuns: volume(2_000, 300) },
     );
   });
 });
