@@ -150,11 +150,8 @@ if (process.argv[1] && realpathSync(process.argv[1]) === here) {
     const words = process.argv.slice(2);
     const root = words[0] === '--root' ? resolve(words[1] ?? '.') : dirname(dirname(here));
     if (words.includes('--programs')) await ensurePrograms(say);
-    await setUp(root, say);
-    if (words.includes('--programs')) {
-      await setUpCompilers(root, say);
-      await setUpPeers(root, say);
-    }
+    const folders = words.includes('--programs') ? [setUpCompilers, setUpPeers] : [];
+    await Promise.all([setUp, ...folders].map((each) => each(root, say)));
     say('ready');
   } catch (error) {
     console.error(error.message);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { race } from '../../packages/gateway/test/budget/race.ts';
 import { palisade, scratch } from '../fixtures/cli.ts';
+import { volume } from '../volume/volume.ts';
 
 /*
  * Many gateways on one state directory, each a process: they wait for each other and make their calls in the same
@@ -10,6 +11,7 @@ import { palisade, scratch } from '../fixtures/cli.ts';
  */
 
 const CALLS = 100;
+const PROCESSES = volume(10, 5);
 const PROGRAM = new URL('../fixtures/racing-calls.ts', import.meta.url);
 
 type Ended = { readonly callId: string; readonly status: string; readonly code: string };
@@ -43,7 +45,7 @@ describe('a hundred calls of many processes on one state directory', () => {
       join(state, 'palisade.toml'),
       '[[budget]]\nname = "fifty"\nper = "tenant"\nwindow = "1d"\ncalls = 50\n',
     );
-    const ended = await raceFrom(10, state, ['default', 'palisade.echo', '{"message":"go"}']);
+    const ended = await raceFrom(PROCESSES, state, ['default', 'palisade.echo', '{"message":"go"}']);
     expect(countByCode(ended)).toEqual({ ok: 50, 'budget/calls-exhausted': 50 });
     const ran = ended.filter(({ status }) => status === 'ok').map(({ callId }) => callId);
     expect((await endedCalls(state, 'palisade.echo')).sort()).toEqual(ran.sort());
@@ -60,7 +62,7 @@ describe('a hundred calls of many processes on one state directory', () => {
     expect(requested.code).toBe('policy/approval-required');
     const [id = ''] = /apr_\w+/.exec(requested.message) ?? [];
     expect((await palisade(['approvals', 'approve', id, '--state', state])).status).toBe(0);
-    const ended = await raceFrom(10, state, ['default', 'palisade.sleep', input]);
+    const ended = await raceFrom(PROCESSES, state, ['default', 'palisade.sleep', input]);
     // The one that runs is stopped by its time limit; that it ran is what counts.
     expect(countByCode(ended)).toEqual({ 'tier/timed-out': 1, 'policy/approval-required': 99 });
     expect(await endedCalls(state, 'palisade.sleep')).toHaveLength(1);

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { type Clock, isWithin } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
 import { orElse } from '../core/or-else.ts';
+import { isWithin } from '../core/paths.ts';
 import type { RunnerSettings } from './settings.ts';
 import { type FileFacts, factsFrom, type PathZone, zoneOf } from './workspace.ts';
 

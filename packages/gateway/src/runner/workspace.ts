@@ -1,9 +1,9 @@
 import { type BigIntStats, lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { isWithin } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { orElse } from '../core/or-else.ts';
+import { isWithin } from '../core/paths.ts';
 import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
 import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.ts';

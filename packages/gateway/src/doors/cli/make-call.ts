@@ -11,7 +11,7 @@ import { parseStrict } from '../../core/strict-json.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import type { CallDocument } from '../../operations/call-document.ts';
 import type { ServerEvent } from '../../operations/operation.ts';
-import { type DaemonFacts, readDaemon } from '../../store/daemon-seat.ts';
+import { type DaemonFacts, readDaemon } from '../../store/daemon-lock.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 import { textOf } from './input.ts';
 import { withGateway } from './opened.ts';

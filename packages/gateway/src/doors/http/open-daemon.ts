@@ -4,7 +4,7 @@ import type { Log } from '../../core/log.ts';
 import { makeAuthenticator } from '../../identity/authenticate.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import { OPERATIONS } from '../../operations/all.ts';
-import { takeSeat } from '../../store/daemon-seat.ts';
+import { lockDaemon } from '../../store/daemon-lock.ts';
 import { Metrics, together } from '../../telemetry/metrics.ts';
 import { openTraces } from '../../telemetry/traces.ts';
 import type { OpenMore } from '../cli/verb.ts';
@@ -46,8 +46,8 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const undo: Undo[] = [];
   const close = () => undoAll(undo.splice(0).reverse());
   try {
-    const seat = takeSeat(stateDir);
-    undo.push(seat.close);
+    const lock = lockDaemon(stateDir);
+    undo.push(lock.close);
     const socketPath = socketIn(stateDir);
     const door = await openHttpDoor({ listen, socketPath, http: config.http });
     const { metrics, traces, observer } = await openTelemetry(options);
@@ -58,7 +58,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     );
     undo.push(gateway.close);
     serve(door, { ...options, gateway, metrics, undo });
-    seat.announce(factsOf(options, door, gateway.config));
+    lock.announce(factsOf(options, door, gateway.config));
     log('info', 'serving', { url: door.url, socket: socketPath, state: stateDir });
     warn(log, door, socketPath);
     return { url: door.url, port: door.port, socketPath, close };

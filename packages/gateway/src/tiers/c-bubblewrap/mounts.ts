@@ -3,8 +3,8 @@
  * empty root in memory, the workspace is the last bind, and read-only parts are remounted at the end.
  */
 import { posix } from 'node:path';
-import { ancestorsOf, isWithin } from '../../core/clock.ts';
 import type { Refused } from '../../core/outcome.ts';
+import { ancestorsOf, isWithin } from '../../core/paths.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { AddDescriptor } from '../child/child.ts';
 import type { NetworkPlan } from '../network/plan.ts';

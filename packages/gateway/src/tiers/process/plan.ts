@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { isWithin } from '../../core/clock.ts';
 import { type Refused, refuse } from '../../core/outcome.ts';
+import { isWithin } from '../../core/paths.ts';
 import type { AsRoot, ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import { accept, type Result } from '../../core/result.ts';
 import type { AddDescriptor, Descriptor } from '../child/child.ts';

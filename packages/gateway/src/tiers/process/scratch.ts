@@ -6,9 +6,9 @@
 import { chmodSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isWithin } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { orElse } from '../../core/or-else.ts';
+import { isWithin } from '../../core/paths.ts';
 import { JAIL_PLACES } from '../c-bubblewrap/root.table.ts';
 import { type GroupNames, groupNames, type Owner } from '../cgroup/cgroups.ts';
 import { isInReachOfAll } from './machine.ts';

@@ -1,11 +1,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Config } from '../../../config/config.ts';
-import { type Clock, isWithin } from '../../../core/clock.ts';
+import type { Clock } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Json } from '../../../core/json.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import { refuse } from '../../../core/outcome.ts';
+import { isWithin } from '../../../core/paths.ts';
 import type { PrepareProcess, Tool } from '../../../core/tool.ts';
 import { NOWHERE } from '../../../egress/allowlist.ts';
 import { processTool } from '../../../registry/process-tool.ts';

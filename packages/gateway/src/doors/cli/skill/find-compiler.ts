@@ -11,8 +11,8 @@ import {
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isWithin } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
+import { isWithin } from '../../../core/paths.ts';
 import { searchFor } from '../../../runner/executable.ts';
 import { isInReachOfAll } from '../../../tiers/process/machine.ts';
 import { textOf, wrongUsage } from '../input.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readDaemon, takeSeat } from '../../src/store/daemon-seat.ts';
+import { lockDaemon, readDaemon } from '../../src/store/daemon-lock.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 const FACTS = {
@@ -9,27 +9,27 @@ const FACTS = {
   ...{ cwd: '/srv', hasWorkspaces: false },
 };
 
-describe('the seat of the daemon', () => {
+describe('the lock of the daemon', () => {
   test('has room for one, and says who has it', () => {
     const directory = tempDir();
-    const seat = takeSeat(directory);
-    expect(() => takeSeat(directory)).toThrow('another process does');
-    seat.announce(FACTS);
-    expect(() => takeSeat(directory)).toThrow('process 4711 does at http://127.0.0.1:7433');
-    seat.close();
-    const next = takeSeat(directory);
+    const lock = lockDaemon(directory);
+    expect(() => lockDaemon(directory)).toThrow('another process does');
+    lock.announce(FACTS);
+    expect(() => lockDaemon(directory)).toThrow('process 4711 does at http://127.0.0.1:7433');
+    lock.close();
+    const next = lockDaemon(directory);
     next.close();
   });
 
   test('is told in a file for its owner alone, which is gone with it', () => {
     const directory = tempDir();
-    const seat = takeSeat(directory);
-    seat.announce(FACTS);
+    const lock = lockDaemon(directory);
+    lock.announce(FACTS);
     const file = join(directory, 'daemon.json');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(FACTS);
     expect(readDaemon(directory)).toEqual(FACTS);
-    seat.close();
+    lock.close();
     expect(readDaemon(directory)).toBeNull();
   });
 });

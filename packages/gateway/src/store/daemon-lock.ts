@@ -10,7 +10,7 @@ import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
  * The single daemon slot of a state directory. The holder of the lock serves; `daemon.json` beside it names the holder.
  */
 
-type DaemonSeat = {
+type DaemonLock = {
   readonly announce: (facts: DaemonFacts) => void;
   readonly close: () => void;
 };
@@ -18,7 +18,7 @@ type DaemonSeat = {
 const LOCK = 'daemon.lock';
 
 /** Takes the slot, or refuses and names its holder. */
-export function takeSeat(directory: string): DaemonSeat {
+export function lockDaemon(directory: string): DaemonLock {
   prepareStateDir(directory);
   const lock = hold(directory);
   return {
