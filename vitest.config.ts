@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { textAssets } from './tools/assets.mjs';
@@ -14,22 +14,18 @@ type Group = {
   readonly name: string;
   readonly include: string[];
   readonly exclude?: string[];
-  readonly maxWorkers: number;
   readonly order: number;
   readonly timeoutMs: number;
   readonly isolate?: boolean;
-  readonly env?: Readonly<Record<string, string>>;
 };
 
 function project({
   name,
   include,
   exclude = [],
-  maxWorkers,
   order,
   timeoutMs,
   isolate = true,
-  env = {},
 }: Group): TestProjectInlineConfiguration {
   return {
     plugins: [textAssets()],
@@ -42,8 +38,7 @@ function project({
       exclude: [...exclude, '**/node_modules/**'],
       pool: 'forks',
       isolate,
-      env,
-      maxWorkers,
+      maxWorkers: WORKERS,
       sequence: { groupOrder: order },
       testTimeout: timeoutMs,
       hookTimeout: timeoutMs,
@@ -88,7 +83,6 @@ export default defineConfig({
         name: 'pure',
         include: PURE,
         exclude: ALONE,
-        maxWorkers: WORKERS,
         order: 0,
         timeoutMs: 60_000,
         isolate: false,
@@ -97,21 +91,17 @@ export default defineConfig({
         name: 'parts',
         include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts', ...QUIET],
         exclude: [...PURE, ...ALONE],
-        maxWorkers: WORKERS,
         order: 1,
         timeoutMs: 120_000,
         isolate: false,
       }),
-      project({ name: 'alone', include: ALONE, maxWorkers: WORKERS, order: 2, timeoutMs: 120_000 }),
-      // Stories and attacks start daemons and processes, look at the whole machine and kill in the middle of a write: two
-      // files at a time, on the disk, also where other tests have their files in memory.
+      project({ name: 'alone', include: ALONE, order: 2, timeoutMs: 120_000 }),
+      // Stories and attacks start daemons and processes and look at the whole machine.
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
         exclude: [...QUIET, ...ALONE],
         isolate: false,
-        env: { TMPDIR: process.env.PALISADE_TEST_DISK ?? tmpdir() },
-        maxWorkers: 2,
         order: 3,
         timeoutMs: 180_000,
       }),

@@ -97,13 +97,7 @@ async function inMemory(folder, words) {
   if (!canMount) return { file: process.execPath, words };
   return {
     file: 'unshare',
-    words: [
-      ...mount,
-      `${here} && export PALISADE_TEST_DISK="\${TMPDIR:-/tmp}" TMPDIR="$0" && exec "$@"`,
-      folder,
-      process.execPath,
-      ...words,
-    ],
+    words: [...mount, `${here} && export TMPDIR="$0" && exec "$@"`, folder, process.execPath, ...words],
   };
 }
 

@@ -15,7 +15,7 @@ import type { Answer } from '../fixtures/http-fuzz/send.ts';
 import { volume } from '../volume/volume.ts';
 
 const daemon = sharedDaemon();
-const RUNS = volume(32, 8);
+const RUNS = volume(32, 16);
 /** It tries every tier, which takes half a second. */
 const FEW_RUNS: Readonly<Record<string, number>> = { getDoctor: 2 };
 
