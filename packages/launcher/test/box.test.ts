@@ -15,7 +15,7 @@ import {
   hasNamespaces,
   identity,
   isRoot,
-  KINDS,
+  kinds,
   makeFolder,
   removeFolder,
   runScript,
@@ -58,7 +58,7 @@ const noMkdir = program([
 /** Lines of the form that the gateway reads: printable, and a backslash only where it begins an escape. */
 const LINE = /^[a-z][a-z_.]*=(?:[ -[\]-~]|\\x[0-9a-f]{2})*$/;
 
-describe.each(KINDS)('the %s launcher', (kind) => {
+describe.each(kinds())('the %s launcher', (kind) => {
   const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
 
   function withFilter(bytes: Buffer, script: string) {

@@ -27,8 +27,9 @@ export const shipped = join(home, 'dist/palisade-launcher');
  * The launchers that a story is told of: the shipped one, and with sanitizers in one file of three, or in all when
  * everything is proved. What reads arguments and messages always runs with both.
  */
-export const KINDS: readonly ('shipped' | 'sanitized')[] =
-  VOLUME === 1 || Math.random() < 1 / 3 ? ['shipped', 'sanitized'] : ['shipped'];
+export function kinds(): readonly ('shipped' | 'sanitized')[] {
+  return VOLUME === 1 || Math.random() < 1 / 3 ? ['shipped', 'sanitized'] : ['shipped'];
+}
 export const isRoot = process.geteuid?.() === 0;
 
 /** A user of its own per test file: processes of one are not counted, found or ended as those of another. */

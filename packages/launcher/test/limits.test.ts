@@ -10,7 +10,7 @@ import {
   hasNamespaces,
   identity,
   isRoot,
-  KINDS,
+  kinds,
   living,
   makeFolder,
   removeFolder,
@@ -43,7 +43,7 @@ const LIMITS = [
   ['stack', 4_000_000, 'Max stack size', '--stack'],
 ] as const;
 
-describe.each(KINDS)('the %s launcher', (kind) => {
+describe.each(kinds())('the %s launcher', (kind) => {
   const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
   // The memory that AddressSanitizer reserves is above any useful limit of data.
   const limits = LIMITS.filter(([key]) => kind === 'shipped' || key !== 'data');

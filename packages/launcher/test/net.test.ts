@@ -8,7 +8,7 @@ import {
   endAll,
   gone,
   isRoot,
-  KINDS,
+  kinds,
   living,
   makeFolder,
   removeFolder,
@@ -105,7 +105,7 @@ const network = (...places: string[]) => ['net=1', 'handles=3', ...places.map((p
 const bindLow = `perl -MSocket -e 'socket(my $s, PF_INET, SOCK_STREAM, 0); print bind($s, sockaddr_in(81, INADDR_ANY)) ? "bound" : "$!"'`;
 
 const modes: readonly (readonly string[])[] = [['mode=exec'], ['mode=run'], ['ns=1']];
-const cases = KINDS.flatMap((kind) =>
+const cases = kinds().flatMap((kind) =>
   callers.flatMap((caller) => modes.map((mode) => [kind, mode[0] ?? '', caller.name, caller, mode] as const)),
 );
 

@@ -7,7 +7,7 @@ import {
   hasNamespaces,
   identity,
   isRoot,
-  KINDS,
+  kinds,
   makeFolder,
   REPORT,
   removeFolder,
@@ -30,7 +30,7 @@ const modes: readonly (readonly [mode: string, args: readonly string[]])[] = [
   ...(hasNamespaces ? [['run in namespaces', ['ns=1']] as const] : []),
 ];
 
-describe.each(KINDS)('the %s launcher', (kind) => {
+describe.each(kinds())('the %s launcher', (kind) => {
   const run = (args: readonly string[], script: string) => runScript(built[kind], [...user, ...args], script);
 
   describe.each(modes)('in mode %s with %j', (_, args) => {

@@ -8,7 +8,7 @@ import {
   endAll,
   gone,
   identity,
-  KINDS,
+  kinds,
   living,
   makeFolder,
   REPORT,
@@ -49,7 +49,7 @@ function kill(gateway: ChildProcess): Promise<unknown> {
 
 const pause = (ms: number) => new Promise((wake) => setTimeout(wake, ms));
 
-describe.each(KINDS)('a gateway with the %s starter', (kind) => {
+describe.each(kinds())('a gateway with the %s starter', (kind) => {
   test('leaves its runs behind when it is killed, until the starter goes on', async () => {
     const { gateway, starter } = await begin(built[kind]);
     while (living(`sleep\0${mark}`).length < 30) await pause(10);

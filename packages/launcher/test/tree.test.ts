@@ -8,7 +8,7 @@ import {
   heard,
   identity,
   isRoot,
-  KINDS,
+  kinds,
   living,
   makeFolder,
   removeFolder,
@@ -43,7 +43,7 @@ test('daemons outlive a command that runs without the launcher', async () => {
   expect(endAll(mark)).toBe(4);
 });
 
-describe.each(KINDS)('the %s launcher', (kind) => {
+describe.each(kinds())('the %s launcher', (kind) => {
   describe.each(places)('%s', (_, args) => {
     const begin = async (more: readonly string[], script: string) => {
       const pipe = more.includes('control=4') ? (['pipe'] as const) : [];

@@ -21,7 +21,7 @@ import {
   hasNamespaces,
   identity,
   isRoot,
-  KINDS,
+  kinds,
   living,
   makeFolder,
   REPORT,
@@ -90,7 +90,7 @@ async function waitFor(isSo: () => boolean): Promise<void> {
 
 const echo = ['--', '/bin/echo', 'echo', 'started'];
 
-describe.each(KINDS)('the %s launcher', (kind) => {
+describe.each(kinds())('the %s launcher', (kind) => {
   describe('that waits for its arguments', () => {
     test('runs as they say, with the variables that they set alone', async () => {
       const waiting = wait(built[kind]);
