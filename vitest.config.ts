@@ -6,8 +6,8 @@ import { textAssets } from './tools/assets.mjs';
 
 const conditions = ['palisade-source', 'node', 'import', 'default'];
 
-/** One more than there are processors: tests wait for processes, sockets and disks for a good part of their time. */
-const WORKERS = Math.min(4, availableParallelism() + 1);
+/** Two more than there are processors: tests wait for processes, sockets and disks for a good part of their time. */
+const WORKERS = Math.min(4, availableParallelism() + 2);
 
 /** Groups run one after the other, so that whole stories never compete with small tests for the CPU. */
 type Group = {

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
@@ -16,6 +18,7 @@ import { openSandbox, runInSandbox } from '../packages/gateway/src/tiers/process
 import { PROCESS_TIERS } from '../packages/gateway/src/tiers/process/tiers.table.ts';
 import { Cleanup, WarmSandboxes } from '../packages/gateway/src/tiers/process/warm-sandboxes.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
+import { Baselines } from '../packages/gateway/src/tiers/workspace/baseline.ts';
 import { holdWorkspace } from '../packages/gateway/src/tiers/workspace/held-directory.ts';
 
 /* What the benches of commands share: both tiers of this machine, a gateway's kit without its store, and bare spawns. */
@@ -52,6 +55,8 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
     start: starter.start.bind(starter),
     closing: new Cleanup(AT_ONCE),
     networks: networks(),
+    baselines: new Baselines(),
+    quarantine: join(workspace, '../quarantine'),
   };
   const cold = { ...kit, warm: new WarmSandboxes({ size: 0, idleMs: 1 }) };
   const warm = { ...kit, warm: new WarmSandboxes({ size: READY, idleMs: 600_000 }) };
@@ -97,20 +102,38 @@ export type Command = {
 };
 const DO_NOTHING: Command = { file: TRUE };
 
+/** As the gateway judges a program that only root can change. */
+function judgedAs(path: string): ProcessTerms['files'][number] {
+  const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+  const times = [mtimeNs, ctimeNs].flatMap((time) => [time / 1_000_000_000n, time % 1_000_000_000n]);
+  const sha256 = '0'.repeat(64) as ProcessTerms['executableSha256'];
+  const identity = [dev, ino, size, ...times].join(':');
+  return { path, sha256, sizeBytes: Number(size), interpreter: [], identity, isPinned: false };
+}
+
 export function termsOf(
   { workspace }: Bed,
-  { file, args = [], quota = 2 ** 32, hosts = [] }: Command,
+  { file: named, args = [], quota = 2 ** 32, hosts = [] }: Command,
 ): ProcessTerms {
+  const file = realpathSync.native(named);
   return {
     executable: file,
     executableSha256: '0'.repeat(64) as ProcessTerms['executableSha256'],
-    argv: [file, ...args],
+    files: [judgedAs(file)],
+    argv: [named, ...args],
     ...{ workspace, cwd: workspace, env: {}, stdin: null },
     limits: {
       ...{ wallMs: 60_000, cpuMs: 60_000, memoryBytes: 2 ** 30, outputBytes: quota },
       ...{ fileBytes: 2 ** 28, processes: 128, openFiles: 1024, egressBytes: 2 ** 30 },
     },
-    ...{ egress: 'strict', egressHosts: hosts, secrets: [], readOnly: [], protectedPaths: [] },
+    ...{
+      egress: 'strict',
+      egressHosts: hosts,
+      secrets: [],
+      readOnly: [],
+      protectedPaths: [],
+      allowedWrites: [],
+    },
   };
 }
 
@@ -121,7 +144,7 @@ export async function runOnce(
   tier: CommandTier,
   command = DO_NOTHING,
 ): Promise<RunResult> {
-  const facts = { kind: 'plain', tier: tier.name, paths: [], hosts: [] } as const;
+  const facts = { kind: 'plain', tier: tier.name, root: bed.workspace, paths: [], hosts: [] } as const;
   const checked = {
     call: { id: 'bench', tenant: 'default', principal: { kind: 'user', name: 'bench' } },
     tool: { id: 'bench' },

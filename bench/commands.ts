@@ -140,7 +140,7 @@ async function bareJail(bed: Bed): Promise<void> {
   const held = holdWorkspace(bed.workspace);
   const { launcher } = bed.cold;
   const wish = { terms: termsOf(bed, { file: TRUE }), held, pass: SAMPLE_PASS };
-  const plan = demandPlan(bed.tiers.c, wish, { runAs, cgroups: 0 });
+  const plan = demandPlan(bed.tiers.c, wish, { runAs, cgroups: 0, group: null });
   const sources = { args: plan.args, workspaceFd: held.fd, launcher, cgroupFds: [] };
   const open = openDescriptors(plan.descriptors, sources);
   const { uid, gid } = held.owner;

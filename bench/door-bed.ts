@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
-import { HOLDS_ALL, mintToken } from '../packages/gateway/src/invoke/tokens.ts';
+import { ALL_SCOPES } from '../packages/gateway/src/core/caller.ts';
+import { mintToken } from '../packages/gateway/src/invoke/tokens.ts';
 import { openGateway } from '../packages/gateway/src/open.ts';
 import { BED_CONFIG } from './bed.ts';
 
@@ -33,8 +34,8 @@ export async function doorState(scratch: string): Promise<{ state: string; token
   try {
     const by = { kind: 'user', name: 'bench' } as const;
     const { token } = await mintToken(gateway, by, {
-      ...{ principal: { kind: 'agent', name: 'ada' }, tenant: 'default', scopes: ['call'], approver: null },
-      ...{ expiresAtMs: gateway.clock.nowMs() + HOUR_MS, label: '', ...HOLDS_ALL },
+      ...{ principal: { kind: 'agent', name: 'ada' }, tenant: 'default', scopes: ['call'] },
+      ...{ expiresAtMs: gateway.clock.nowMs() + HOUR_MS, label: '', held: new Set(ALL_SCOPES) },
     });
     return { state, token };
   } finally {

@@ -35,6 +35,7 @@ export async function openEngine(realStateDir: string): Promise<BenchEngine> {
     ...{ clock, firstUid: 61_000, isGone: () => false, warm: 0, owner, networks: NO_NETWORKS },
     launchers: [join(process.cwd(), 'packages/launcher/dist/palisade-launcher')],
     limits: DEFAULT_SETTINGS.defaults,
+    quarantine: join(realStateDir, 'quarantine'),
   });
   const scratches = new Scratches({ owner, isGone: () => false });
   const node = scratches.program(process.execPath);

@@ -1,4 +1,5 @@
 /* Three calls whose way through the sources tools/touched.mjs counts: each gateway is opened first and has made no call. */
+
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -6,9 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
 import { loadConfig } from '../packages/gateway/src/config/load.ts';
+import { ALL_SCOPES } from '../packages/gateway/src/core/caller.ts';
 import { openDaemon } from '../packages/gateway/src/doors/http/open-daemon.ts';
 import { invoke } from '../packages/gateway/src/invoke/invoke.ts';
-import { HOLDS_ALL, mintToken } from '../packages/gateway/src/invoke/tokens.ts';
+import { mintToken } from '../packages/gateway/src/invoke/tokens.ts';
 import { openGateway, systemClock } from '../packages/gateway/src/open.ts';
 import { moduleTool } from '../tests/fixtures/modules/tool.ts';
 import { echoCall, never } from './bed.ts';
@@ -64,10 +66,9 @@ async function wasmOverHttp(scratch: string): Promise<TouchedCall> {
           principal: { kind: 'agent', name: 'ada' },
           tenant: 'default',
           scopes: ['call'],
-          approver: null,
           expiresAtMs: systemClock.nowMs() + HOUR_MS,
           label: '',
-          ...HOLDS_ALL,
+          held: new Set(ALL_SCOPES),
         },
       );
       tokens.push(token);
@@ -92,7 +93,7 @@ async function jailedCommand(scratch: string): Promise<TouchedCall> {
   const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const stateDir = stateIn(scratch, `[process]\negress_hosts = ["http://${at}"]\n`);
   const workspace = mkdtempSync(join(scratch, 'work-'));
-  const gateway = await openGateway({ stateDir, ...common, env: readEnvironment(), cwd: workspace });
+  const gateway = await openGateway({ stateDir, ...common, env: readEnvironment(), workspaces: [workspace] });
   const input = {
     command: 'curl',
     args: ['-sS', `http://${at}/`],

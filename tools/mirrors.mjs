@@ -33,6 +33,24 @@ export const MIRRORS = [
       keys.map((row) => [`\`${row.key}\``, `\`${row.type}\``, defaultCell(row.default), row.sentence]),
   },
   {
+    file: 'docs/sandbox.md',
+    mark: 'protected',
+    table: 'packages/gateway/src/core/protected.table.ts',
+    names: ['PROTECTED'],
+    head: ['Row', 'Files, at any depth', 'Judged', 'What is done', 'Why'],
+    rows: (rows) =>
+      Object.entries(rows).map(([name, row]) => [
+        `\`${name}\``,
+        row.patterns
+          .split(' ')
+          .map((pattern) => `\`${pattern}\``)
+          .join(' '),
+        row.judged === 'any' ? 'every write' : 'by content',
+        row.done,
+        row.sentence,
+      ]),
+  },
+  {
     file: 'docs/wasm.md',
     mark: 'features',
     table: 'packages/wasm/src/features.table.ts',

@@ -102,7 +102,8 @@ export const OUTSIDE = [
       'tiers/child/child.ts': 'It writes to such a pipe, and closes it.',
       'tiers/process':
         'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
-      'tiers/workspace': 'It lists what a run changed, without following a link.',
+      'tiers/workspace':
+        'It lists what a run changed and restores protected files, without following a link; what it sets aside goes to the quarantine.',
       doors: 'The commands read and write the files their user names.',
       'open.ts': 'It makes the folders that modules keep their files in.',
     },

@@ -31,6 +31,13 @@ export async function load(url, context, next) {
   return { format: 'module', source: code, shortCircuit: true };
 }
 
+/** The ES modules of jsonc-parser name each other without an ending, which only bundlers accept. */
+export function resolve(specifier, context, next) {
+  const isBare = specifier.startsWith('./') && !specifier.endsWith('.js');
+  const isTheirs = /\/jsonc-parser\/lib\/esm\//.test(context.parentURL ?? '');
+  return next(isBare && isTheirs ? `${specifier}.js` : specifier, context);
+}
+
 /** Makes one call and writes the files that it went through to standard output, as JSON. */
 async function measure(name) {
   register(import.meta.url);

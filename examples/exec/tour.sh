@@ -8,6 +8,8 @@ trap 'rm -rf "$place"' EXIT
 export PALISADE_STATE="$place/state"
 mkdir "$place/project"
 cd "$place/project"
+# Palisade works in projects: where it finds .git, package.json, a Makefile or their like, or where --workspace says.
+touch Makefile
 
 # It behaves like the command: output, errors and exit status come through.
 palisade exec -- uname

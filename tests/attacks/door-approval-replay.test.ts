@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { bearer, JSON_BODY } from '../../packages/gateway/test/doors/http/open-door.ts';
-import { makeTool, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
+import { bodyOf, makeTool, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
+import { writeColumn } from '../../packages/gateway/test/identity/rows.ts';
 import { openTestDaemon, type TestDaemon } from '../fixtures/door/daemon.ts';
 import { askMcp, callMcp, type McpMore, modern } from '../fixtures/door/mcp.ts';
 
@@ -17,6 +18,9 @@ const POLICIES = `
 `;
 const FORMS = { elicitation: {} };
 const YES = { action: 'accept', content: { decision: 'approve' } };
+const AGENT = { principal: 'agent:ada' } as const;
+/** The token of a person, with which questions are answered in her name. */
+const PERSON = { principal: 'user:grace', scopes: ['call', 'approve'] } as const;
 const OVER_HTTP = '[mcp]\nelicitation = "on"\n';
 
 async function openHouse(toml = '') {
@@ -58,6 +62,12 @@ describe('an approval that a person gave', () => {
     const { daemon, ran, ada, bob, grace } = await openHouse();
     const id = await askFor(daemon, ada, { path: 'a' });
     expect((await decide(daemon, grace, id)).status).toBe(200);
+    const decision = recordsOf(daemon.gateway).find(({ kind }) => kind === 'approval-decided');
+    expect(decision).toMatchObject({ principal: 'user:grace' });
+    expect(bodyOf(decision)).toMatchObject({
+      door: 'http',
+      credential: expect.stringMatching(/^token:tok_/),
+    });
     const others = [
       await daemon.call(ada, 'a.first', { input: { path: 'b' } }),
       await daemon.call(ada, 'b.second', { input: { path: 'a' } }),
@@ -135,7 +145,6 @@ describe('an agent that approves what it asked for', () => {
     await expect(daemon.token({ principal: 'agent:ada', scopes: ['approve'] })).rejects.toThrow(
       'cannot have approve',
     );
-    await expect(daemon.token({ principal: 'agent:ada', approver: 'agent:ada' })).rejects.toThrow('a person');
     const service = await daemon.token({ principal: 'service:ci', scopes: ['approve'] });
     expect((await decide(daemon, service, id)).status).toBe(404);
     // On the socket of the owner a process may say that it is the agent; the agent decides nothing even so.
@@ -149,17 +158,19 @@ describe('an agent that approves what it asked for', () => {
     expect((await decide(daemon, elsewhere, id)).status).toBe(404);
   });
 
-  test('is not asked by a form where its token names no person, and where the operator does not let it', async () => {
-    for (const [toml, approver] of [
-      [OVER_HTTP, undefined],
-      ['', 'user:grace'],
-      ['[mcp]\nelicitation = "off"\n', 'user:grace'],
+  test('is not asked by a form, whatever its token was written to say; nor is a person where the operator does not let her', async () => {
+    for (const [toml, holder] of [
+      [OVER_HTTP, AGENT],
+      [OVER_HTTP, { principal: 'service:ci', scopes: ['call', 'approve'] }],
+      [OVER_HTTP, { principal: 'user:grace', scopes: ['call'] }],
+      ['', PERSON],
+      ['[mcp]\nelicitation = "off"\n', PERSON],
     ] as const) {
       const { daemon, ran } = await openHouse(toml);
-      const token = await daemon.token({
-        principal: 'agent:ada',
-        ...(approver === undefined ? {} : { approver }),
-      });
+      const token = await daemon.token(holder);
+      // What an earlier version wrote for `connect --http`.
+      const [, name = ''] = /^pls_([^_]+)_/.exec(token) ?? [];
+      writeColumn(daemon.stateDir, `tok_${name}`, 'approver', 'user:grace');
       const more: McpMore = { capabilities: FORMS };
       const first = await callMcp(daemon, token, 'a.first', {}, more);
       expect(first.message.result).toMatchObject({
@@ -184,7 +195,7 @@ describe('the state of a question, which the client carries', () => {
   async function asked() {
     const here = await openHouse(OVER_HTTP);
     const { daemon } = here;
-    const token = await daemon.token({ principal: 'agent:ada', approver: 'user:grace' });
+    const token = await daemon.token(PERSON);
     const more: McpMore = { capabilities: FORMS };
     const { message } = await callMcp(daemon, token, 'a.first', { path: 'a' }, more);
     expect(message.result.resultType).toBe('input_required');
@@ -211,9 +222,9 @@ describe('the state of a question, which the client carries', () => {
     const { daemon, ran, state, bring, bob } = await asked();
     const flipped = Buffer.from(state, 'base64url');
     flipped[flipped.length - 1] = (flipped.at(-1) ?? 0) ^ 1;
-    const withPerson = await daemon.token({ principal: 'agent:bob', approver: 'user:grace' });
-    const otherPerson = await daemon.token({ principal: 'agent:ada', approver: 'user:mary' });
-    const elsewhere = await daemon.token({ principal: 'agent:ada', approver: 'user:grace', tenant: 'acme' });
+    const agent = await daemon.token(AGENT);
+    const otherPerson = await daemon.token({ ...PERSON, principal: 'user:mary' });
+    const elsewhere = await daemon.token({ ...PERSON, tenant: 'acme' });
     const wrong = [
       await bring(flipped.toString('base64url')),
       await bring(`${state}A`),
@@ -223,7 +234,7 @@ describe('the state of a question, which the client carries', () => {
       await bring(state, { arguments: { path: 'b' } }),
       await bring(state, { name: 'b.second' }),
       await bring(state, {}, bob),
-      await bring(state, {}, withPerson),
+      await bring(state, {}, agent),
       await bring(state, {}, otherPerson),
       await bring(state, {}, elsewhere),
     ];

@@ -2,10 +2,10 @@ import { existsSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { reservations } from '../../packages/gateway/src/budget/balances.ts';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import { openRecords } from '../../packages/gateway/src/open.ts';
+import { reservations } from '../../packages/gateway/test/budget/reservations.ts';
 import { bearer, type How } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { eventually } from '../../packages/gateway/test/doors/mcp/raw-client.ts';
 import {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ALL_SCOPES } from '../../packages/gateway/src/core/caller.ts';
 import { makeAuthenticator } from '../../packages/gateway/src/identity/authenticate.ts';
-import { HOLDS_ALL, mintToken, withdrawToken } from '../../packages/gateway/src/invoke/tokens.ts';
+import { mintToken, withdrawToken } from '../../packages/gateway/src/invoke/tokens.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/open.ts';
 import { runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
 import { ADA, GRACE, openTestGateway } from '../../packages/gateway/test/fixture/gateway.ts';
@@ -96,8 +97,8 @@ describe('a token', () => {
   test('is not in the log of the database before it is carried over, either', async () => {
     const gateway = await openTestGateway();
     const { token, about } = await mintToken(gateway, GRACE, {
-      ...{ principal: ADA, tenant: 'default', scopes: ['call'], approver: null, label: '' },
-      ...{ expiresAtMs: gateway.clock.nowMs() + 1_000, ...HOLDS_ALL },
+      ...{ principal: ADA, tenant: 'default', scopes: ['call'], label: '' },
+      ...{ expiresAtMs: gateway.clock.nowMs() + 1_000, held: new Set(ALL_SCOPES) },
     });
     await withdrawToken(gateway, GRACE, { id: about.id, tenant: null });
     expect(filesWhere(gateway.stateDir, (content) => has(content, token))).toEqual([]);

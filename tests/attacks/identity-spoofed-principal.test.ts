@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Caller } from '../../packages/gateway/src/core/caller.ts';
+import { ALL_SCOPES, type Caller } from '../../packages/gateway/src/core/caller.ts';
 import { makeAuthenticator, type Presented } from '../../packages/gateway/src/identity/authenticate.ts';
-import { HOLDS_ALL, mintToken } from '../../packages/gateway/src/invoke/tokens.ts';
+import { mintToken } from '../../packages/gateway/src/invoke/tokens.ts';
 import {
   ADA,
   callTool,
@@ -43,8 +43,8 @@ async function openWorld() {
 
 async function tokenOf(gateway: TestGateway, principal: typeof ADA): Promise<string> {
   const { token } = await mintToken(gateway, GRACE, {
-    ...{ principal, tenant: 'default', scopes: ['call'], approver: null, label: '' },
-    ...{ expiresAtMs: NOON + 1_000, ...HOLDS_ALL },
+    ...{ principal, tenant: 'default', scopes: ['call'], label: '' },
+    ...{ expiresAtMs: NOON + 1_000, held: new Set(ALL_SCOPES) },
   });
   return token;
 }

@@ -79,9 +79,14 @@ describe.each(users)('a jail with daemons whose gateway, run by $who, is killed'
   });
 
   test('leaves no group after the next start, which records that nobody knows how the call ended', async () => {
-    const { stateDir, workspace: cwd } = directories;
+    const { stateDir, workspace } = directories;
     handOver(directories, process.getuid?.() ?? 0);
-    const gateway = await openGateway({ stateDir, env: readEnvironment({}), version: 'test', cwd });
+    const gateway = await openGateway({
+      stateDir,
+      env: readEnvironment({}),
+      version: 'test',
+      workspaces: [workspace],
+    });
     const codes = [...recordsFrom(gateway.segments, 1)]
       .filter(({ kind }) => kind === 'ended')
       .map(({ line }) => (JSON.parse(line) as { body: { code: string } }).body.code);

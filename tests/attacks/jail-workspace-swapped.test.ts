@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type CommandEnd, makeDirectories, openCommandGateway } from '../fixtures/commands/index.ts';
+import { type CommandEnd, openCommandGateway } from '../fixtures/commands/index.ts';
 
 /** Exchanges two names for ever, in one step each, until its input ends. */
 const EXCHANGER = `
@@ -106,9 +106,11 @@ describe('a workspace that becomes a link to a secret directory', () => {
   test.each(['the state directory', 'a directory around it', 'a link to it'])(
     'is refused as %s',
     async (what) => {
-      const directories = makeDirectories('');
-      onTestFinished(() => rmSync(dirname(directories.stateDir), { recursive: true, force: true }));
-      const { run, stateDir, workspace } = await openCommandGateway(`[process]\nworkspaces = ["/var/tmp"]\n`);
+      const { run, stateDir, workspace } = await openCommandGateway(
+        (base) => `[process]\nworkspaces = ["${base}"]\n`,
+      );
+      const beside = join(dirname(stateDir), 'beside');
+      mkdirSync(beside);
       const link = join(workspace, 'to-state');
       symlinkSync(stateDir, link);
       const requested = {
@@ -127,11 +129,11 @@ describe('a workspace that becomes a link to a secret directory', () => {
       const other = await run({
         command: 'sh',
         args: ['-c', 'echo x > made'],
-        workspace: directories.workspace,
+        workspace: beside,
         tier: 'c',
       });
       expect(other, other.message).toMatchObject({ code: 'ok' });
-      expect(existsSync(join(directories.workspace, 'made'))).toBe(true);
+      expect(existsSync(join(beside, 'made'))).toBe(true);
     },
   );
 });

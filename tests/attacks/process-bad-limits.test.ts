@@ -81,7 +81,7 @@ test('a configuration cannot take a limit away either', async () => {
     const { stateDir, workspace } = makeDirectories(`[process]\n${line}\n`);
     onTestFinished(() => rmSync(dirname(stateDir), { recursive: true }));
     await expect(
-      openGateway({ stateDir, env: readEnvironment({}), version: '0.0.0', cwd: workspace }),
+      openGateway({ stateDir, env: readEnvironment({}), version: '0.0.0', workspaces: [workspace] }),
     ).rejects.toMatchObject({
       code: expect.stringMatching(/^config\//),
     });

@@ -1,10 +1,14 @@
-import { expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { userGateway } from '../fixtures/commands/as-user.ts';
 import { sharedGateway } from '../fixtures/commands/index.ts';
-import { proberOf } from '../fixtures/commands/probe.ts';
+import { proberOf, runBare } from '../fixtures/commands/probe.ts';
 
 /* A command uses processor time where a limit of one process does not see it: in children, in orphans, in the dead. */
 
 const probe = proberOf(sharedGateway());
+const user = userGateway();
 const BURN = `
 import os, signal, time
 def burn(ms):
@@ -38,17 +42,73 @@ test('a command that stays below its limit ends well, with its time counted', as
   expect(end.usage.cpuMs).toBeGreaterThanOrEqual(290);
 });
 
-test('time that the kernel forgets, of children whose parent ignores their end, is counted by a group', async () => {
-  const program = `${BURN}
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-while True:
+/** Children that no one waits for: the kernel forgets their time, unless a control group has counted it. */
+const UNWAITED = {
+  'ignores SIGCHLD': 'signal.signal(signal.SIGCHLD, signal.SIG_IGN)',
+  'sets SA_NOCLDWAIT': `
+import ctypes
+class Action(ctypes.Structure):
+    _fields_ = [('handler', ctypes.c_void_p), ('mask', ctypes.c_ulong * 16), ('flags', ctypes.c_int), ('restorer', ctypes.c_void_p)]
+assert ctypes.CDLL(None).sigaction(signal.SIGCHLD, ctypes.byref(Action(flags=2)), None) == 0`,
+};
+
+function unwaited(how: keyof typeof UNWAITED, forever = true): string {
+  return `${BURN}
+${UNWAITED[how]}
+for i in range(${forever ? 1_000_000 : 4}):
     p = child(60)
     try: os.waitpid(p, 0)
-    except OSError: pass`;
-  const end = await probe(program, { limits: { cpu_time_ms: 700, wall_ms: 8_000 } });
-  // Without a group only the wall clock ends it, and the receipt says that there was none.
-  const held = { code: 'tier/out-of-cpu', output: { limit: 'cpu' } };
-  const unheld = { code: 'tier/timed-out', output: { limit: 'wall' } };
-  expect(end).toMatchObject(end.execution?.isolation.cgroup_kind === 'none' ? unheld : held);
-  expect(end.usage.cpuMs).toBeLessThan(end.execution?.isolation.cgroup_kind === 'none' ? 60_000 : 4_000);
+    except OSError: pass
+print(os.times().children_user + os.times().children_system)`;
+}
+const HOWS = Object.keys(UNWAITED) as (keyof typeof UNWAITED)[];
+const HIDING = { limits: { cpu_time_ms: 700, wall_ms: 20_000 } };
+
+test.each(HOWS)('the kernel forgets the time of children whose parent %s', (how) => {
+  expect(Number(runBare(unwaited(how, false)))).toBe(0);
+});
+
+test.each(HOWS)('a command that %s ends at its limit, by its group or by samples', async (how) => {
+  const end = await probe(unwaited(how), HIDING);
+  expect(end, end.message).toMatchObject({ code: 'tier/out-of-cpu', output: { limit: 'cpu' } });
+  const hasGroup = end.execution?.isolation.cgroup_kind !== 'none';
+  expect(end.execution?.isolation.limit_cpu_time).toMatch(hasGroup ? /^control group$/ : /^sampled/);
+  expect(end.usage.cpuMs).toBeGreaterThan(500);
+});
+
+describe.each(['b', 'c', 'b-landlock'] as const)('without a group, in shape %s', (shape) => {
+  const job = (name: string, program: string, more: object = {}) => {
+    writeFileSync(join(user.workspace, `${name}.py`), program, { mode: 0o644 });
+    const tier = shape === 'c' ? 'c' : 'b';
+    return { shape, input: { command: '/usr/bin/python3', args: [`${name}.py`], tier, ...more } };
+  };
+
+  test.each(HOWS)(
+    'a command that %s ends at its limit, and its receipt says what the number is',
+    async (how) => {
+      const [end] = await user.run(job('hides', unwaited(how), HIDING));
+      expect(end, end?.message).toMatchObject({
+        ...{ code: 'tier/out-of-cpu', output: { limit: 'cpu' } },
+        execution: { isolation: { cgroup_kind: 'none', limit_cpu_time: expect.stringMatching(/^sampled/) } },
+      });
+      expect(end?.usage.cpuMs).toBeGreaterThan(500);
+    },
+  );
+
+  test('nothing is counted twice of a tree that waits, also through processes that are gone', async () => {
+    // Each child has one of its own, and both vanish between two samples.
+    const nested = `${BURN}
+for i in range(12):
+    p = os.fork()
+    if p == 0: os.waitpid(child(30), 0); burn(15); os._exit(0)
+    os.waitpid(p, 0)
+used = os.times()
+print(round(1000 * sum(used[:4])))`;
+    const [end] = await user.run(job('waits', nested, { limits: { cpu_time_ms: 60_000 } }));
+    expect(end, end?.message).toMatchObject({ code: 'ok' });
+    const own = Number(end?.output?.stdout);
+    expect(own).toBeGreaterThan(500);
+    expect(end?.usage.cpuMs).toBeGreaterThanOrEqual(own);
+    expect(end?.usage.cpuMs).toBeLessThan(own * 1.5);
+  });
 });

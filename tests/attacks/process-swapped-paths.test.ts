@@ -25,7 +25,12 @@ beforeAll(async () => {
   fs.chmodSync(directories.workspace, 0o711);
   fs.writeFileSync(join(outside, 'file'), SECRET, { mode: 0o644 });
   const { stateDir, workspace } = directories;
-  gateway = await openGateway({ stateDir, env: readEnvironment({}), version: '0.0.0', cwd: workspace });
+  gateway = await openGateway({
+    stateDir,
+    env: readEnvironment({}),
+    version: '0.0.0',
+    workspaces: [workspace],
+  });
 });
 afterAll(async () => {
   await gateway.close();

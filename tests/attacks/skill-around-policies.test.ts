@@ -84,7 +84,14 @@ describe('the approval of a call', () => {
     );
     const requested = await skillGateway().call(`${id}.keep`);
     const request = /apr_\w+/.exec(requested.message)?.[0] ?? '';
-    await answerApproval(skillGateway().gateway, { id: request, verdict: 'approved', by: OLGA, note: null });
+    await answerApproval(skillGateway().gateway, {
+      id: request,
+      verdict: 'approved',
+      by: OLGA,
+      note: null,
+      door: 'cli',
+      credential: 'process',
+    });
     await skillGateway().change('quarantine', id);
     await skillGateway().approve(id);
     expect((await skillGateway().call(`${id}.keep`)).code).toBe('policy/approval-required');

@@ -130,6 +130,23 @@ describe('a call that runs', () => {
     expect((await other).code).toBe('tier/cancelled');
   });
 
+  test('does not begin when its skill was revoked after it was admitted', async () => {
+    const skillGateway = await openSkillGateway();
+    await skillGateway.adopt();
+    expect((await skillGateway.call(TOOL)).code).toBe('ok');
+    const { gateway } = skillGateway;
+    const commit = gateway.store.commit.bind(gateway.store);
+    // The first thing that the call writes is its intent; the revocation is written just before.
+    const commits = vi.spyOn(gateway.store, 'commit').mockImplementationOnce(async (work) => {
+      await skillGateway.change('revoke', 'acme.sample');
+      return commit(work);
+    });
+    const refused = await skillGateway.call(TOOL);
+    expect(commits.mock.calls.length).toBeGreaterThan(2);
+    expect(refused).toMatchObject({ code: 'skill/revoked' });
+    expect(skillGateway.recordsOf('intent')).toHaveLength(1);
+  });
+
   test('goes on to its end when its skill is only switched off', async () => {
     const skillGateway = await openSkillGateway();
     await skillGateway.adopt({ ...waits, more: '[capabilities.quotas]\nwall_clock_ms = 1500\n' });

@@ -69,7 +69,7 @@ describe.each(ERAS)('revision $revision', ({ revision, era, required, passed, wh
   beforeAll(async () => {
     setup = makeMcpSetup({ toml: tomlOf(era), policies: POLICIES, scripts: [FIXTURE] });
     await operate(setup, 'upstream', 'refresh', 'fixture');
-    const token = await mintToken(setup, 'agent:suite', '--approver', 'user:grace');
+    const token = await mintToken(setup, 'user:suite', '--scopes', 'call,approve');
     serving = await serve(setup);
     // The first call starts the fixture server, which takes longer than the suite waits for some answers.
     await request(serving.url, token, 'tools/call', { name: 'test_simple_text', arguments: {} });
@@ -115,7 +115,7 @@ describe.each(ERAS)('revision $revision', ({ revision, era, required, passed, wh
     const words = ['--kind', 'ended', '--tool', tool];
     const { records } = await operate<Found>(setup, 'journal', 'search', ...words);
     expect(records.length).toBeGreaterThan(0);
-    expect(new Set(records.map(({ principal }) => principal))).toEqual(new Set(['agent:suite']));
+    expect(new Set(records.map(({ principal }) => principal))).toEqual(new Set(['user:suite']));
   });
 });
 

@@ -7,12 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { parseKeyRing, type Usage } from '@palisade/sdk';
 import { afterAll, describe, expect, test } from 'vitest';
 import { nodePrimitives } from '../../packages/gateway/src/attest/primitives.ts';
-import { balances, reservations } from '../../packages/gateway/src/budget/balances.ts';
+import { balances } from '../../packages/gateway/src/budget/balances.ts';
 import { UNITS } from '../../packages/gateway/src/budget/rule.ts';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { verifyLive } from '../../packages/gateway/src/journal/verify.ts';
 import { openGateway, openRecords } from '../../packages/gateway/src/open.ts';
+import { reservations } from '../../packages/gateway/test/budget/reservations.ts';
 import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
 import { makeDirectories } from '../fixtures/commands/index.ts';
 import { leftovers, NO_TRACES, traces } from '../fixtures/commands/leftovers.ts';
@@ -40,6 +41,13 @@ async function makeProgram(base: string): Promise<string> {
   mkdirSync(directory, { recursive: true });
   symlinkSync(fileURLToPath(new URL('../../packages/launcher', import.meta.url)), join(base, 'launcher'));
   return bundle(new URL('../fixtures/commands/many-commands.ts', import.meta.url), directory);
+}
+
+/** The commands of both tiers, and their daemons. */
+const SLEEPERS = [/^\d+ sleep 661$/, /^\d+ sleep 662$/];
+
+function sleepingIn({ processes }: ReturnType<typeof traces>, words: RegExp): number {
+  return processes.filter((line) => words.test(line)).length;
 }
 
 type Place = { readonly stateDir: string; readonly workspace: string };
@@ -71,6 +79,8 @@ async function killedInTheMiddle(program: string, { stateDir, workspace }: Place
   });
   await until(() => journal.openCalls(store).length === RUNS - THAT_END);
   release();
+  // A command says that it has begun before its daemon sleeps.
+  await until(() => SLEEPERS.every((words) => sleepingIn(traces(stateDir), words) >= 2));
   const alive = traces(stateDir);
   child.kill('SIGKILL');
   await closed;
@@ -87,9 +97,7 @@ describe('a gateway that is killed in the middle of 50 commands', async () => {
   const { alive, acknowledged } = await killedInTheMiddle(program, directories);
 
   test('had commands of both tiers running, with daemons', () => {
-    const count = (words: RegExp) => alive.processes.filter((line) => words.test(line)).length;
-    expect(count(/^\d+ sleep 661$/)).toBeGreaterThanOrEqual(2);
-    expect(count(/^\d+ sleep 662$/)).toBeGreaterThanOrEqual(2);
+    for (const words of SLEEPERS) expect(sleepingIn(alive, words)).toBeGreaterThanOrEqual(2);
     expect([...acknowledged.values()]).toEqual(['ok', 'ok', 'ok', 'ok']);
   });
 
@@ -105,7 +113,7 @@ describe('a gateway that is killed in the middle of 50 commands', async () => {
       stateDir,
       env: readEnvironment({}),
       version: '0.0.0',
-      cwd: workspace,
+      workspaces: [workspace],
     });
     expect(await leftovers(stateDir, before)).toEqual(NO_TRACES);
 

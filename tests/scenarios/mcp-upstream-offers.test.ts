@@ -59,7 +59,9 @@ beforeAll(async () => {
   const script = new URL('../fixtures/mcp/offering-server.mjs', import.meta.url);
   setup = makeMcpSetup({ toml: TOML, policies: POLICIES, scripts: [script] });
   offer(OFFER);
-  await operate(setup, 'upstream', 'refresh', 'notes');
+  // Its texts hide something, so that a person has to accept them.
+  await expect(operate(setup, 'upstream', 'refresh', 'notes')).rejects.toThrow('quarantined');
+  await operate(setup, 'upstream', 'approve', 'notes', '--yes', '--as', 'user:grace');
   ada = await mintToken(setup, 'agent:ada');
   eve = await mintToken(setup, 'agent:eve');
   serving = await serve(setup);

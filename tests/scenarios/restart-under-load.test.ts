@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PalisadeClient, PalisadeError } from '@palisade/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reservations } from '../../packages/gateway/src/budget/balances.ts';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openRecords } from '../../packages/gateway/src/open.ts';
+import { reservations } from '../../packages/gateway/test/budget/reservations.ts';
 import { bodyOf, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { PALISADE, palisade } from '../fixtures/cli.ts';
 import { makeDirectories } from '../fixtures/commands/index.ts';
@@ -40,7 +40,10 @@ async function freePort(): Promise<number> {
 
 async function start({ port }: Pick<House, 'port'>): Promise<ChildProcess> {
   const words = [PALISADE, 'serve', '--state', stateDir, '--listen', `127.0.0.1:${port}`, '--quiet'];
-  const child = spawn(process.execPath, words, { cwd: workspace, stdio: 'ignore' });
+  const child = spawn(process.execPath, [...words, '--workspace', workspace], {
+    cwd: workspace,
+    stdio: 'ignore',
+  });
   for (;;) {
     if (child.exitCode !== null) throw new Error(`Cannot serve: the gateway ended with ${child.exitCode}`);
     const isReady = await fetch(`http://127.0.0.1:${port}/readyz`).then(

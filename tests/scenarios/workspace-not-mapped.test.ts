@@ -25,11 +25,13 @@ test(title, async () => {
   const inside = join(workspace, 'memory/work');
   if (isRoot) mountRamfs(join(workspace, 'memory'));
   mkdirSync(inside, { recursive: true });
+  const beside = join(workspace, 'disk');
+  mkdirSync(beside);
   for (const tier of ['b', 'c']) {
     const there = await run({ command: 'true', tier, workspace: inside });
     const mapped = 'cannot be given to another user: it failed at "workspace-idmap"';
     expect(there.code).toBe(isRoot ? 'tier/unenforceable' : 'ok');
     expect(there.message).toEqual(isRoot ? expect.stringContaining(mapped) : '');
-    expect((await run({ command: 'true', tier })).code).toBe('ok');
+    expect((await run({ command: 'true', tier, workspace: beside })).code).toBe('ok');
   }
 });

@@ -40,6 +40,8 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'docs/cli.md':
         '<!-- grants:begin -->\n<!-- grants:end -->\n<!-- commands:begin -->\n<!-- commands:end -->\n',
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',
+      'docs/sandbox.md': '<!-- protected:begin -->\n<!-- protected:end -->\n',
+      'packages/gateway/src/core/protected.table.ts': 'export const PROTECTED = {};\n',
       'packages/gateway/src/skills/audit/audit.ts': 'export const CHECKS = [];\n',
       'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts':
         'export const ABI_FUNCTIONS = [], ABI_ERRORS = {};\n',

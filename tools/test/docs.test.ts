@@ -118,6 +118,17 @@ const audit = `# Audit
 <!-- checks:end -->
 `;
 
+const sandbox = `# Sandbox
+
+<!-- protected:begin -->
+
+| Row | Files, at any depth | Judged | What is done | Why |
+| --- | --- | --- | --- | --- |
+| \`ci\` | \`.ci\` \`ci.yml\` | every write | set aside | It runs. |
+
+<!-- protected:end -->
+`;
+
 const okRow = '| `ok` | ok | 200 | 0 | It ran. | Nothing. |\n';
 const badRow = '| `bad/one` | refused | 403 | 2 | A \\| B. | Run `palisade policy check`. |\n';
 const keyRow = '| `listen` | `string` | `127.0.0.1` | Where it listens. |\n';
@@ -137,6 +148,8 @@ const sound: Tree = {
     const check = { words: 'policy check', args: ['[DIR]'], rest: 'COMMAND', flags, sentence: 'Checks.', examples: ['palisade policy check'] };
     export const VERB_GROUPS = [{ title: 'First', verbs: [demo] }, { title: 'Then', verbs: [check] }];
     export const VERBS = VERB_GROUPS.flatMap(({ verbs }) => verbs);`,
+  'packages/gateway/src/core/protected.table.ts':
+    "export const PROTECTED = { ci: { patterns: '.ci ci.yml', judged: 'any', done: 'set aside', sentence: 'It runs.' } };",
   'packages/wasm/src/features.table.ts': `export const FEATURES = [
     { name: 'mvp', allowed: true, sentence: 'The first.' },
     { name: 'gc', allowed: false, sentence: 'On the heap.' },
@@ -165,6 +178,7 @@ const sound: Tree = {
     "export const CHECKS = [{ id: 'module/start', severity: 'note', sentence: 'A start.', look: () => [] }];",
   'docs/abi.md': abi,
   'docs/cli.md': cli,
+  'docs/sandbox.md': sandbox,
   'docs/skill-audit.md': audit,
   'docs/wasm.md': wasm,
   'docs/errors.md': errors(okRow + badRow),
@@ -214,6 +228,11 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
     'another severity of a check',
     { ...sound, 'docs/skill-audit.md': audit.replace('| note |', '| refusal |') },
     '"Severity" is "refusal"',
+  ],
+  [
+    'a protected file that is only told',
+    { ...sound, 'docs/sandbox.md': sandbox.replace('set aside', 'told') },
+    '"What is done" is "told"',
   ],
   ['a missing key', { ...sound, 'docs/config.md': config(keyRow) }, 'Cannot find row `port`'],
   [

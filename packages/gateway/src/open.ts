@@ -52,8 +52,10 @@ export type OpenOptions = {
   readonly version: string;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Where palisade was started: the workspace of commands that name none. */
+  /** Where palisade was started: commands may work there if it is in a project and nothing else was granted. */
   readonly cwd?: string;
+  /** Directories that the operator named on the command line; commands may work in and below these alone. */
+  readonly workspaces?: readonly string[];
   /** Tools besides those that every gateway has. */
   readonly tools?: readonly Tool[];
   /** The MCP servers behind it, in place of those of the configuration. */
@@ -74,7 +76,10 @@ export type OpenOptions = {
 };
 
 /** Options of `openGateway` besides the configuration. */
-export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'log' | 'ports'>;
+export type OpenMore = Pick<
+  OpenOptions,
+  'tools' | 'upstreams' | 'workspaces' | 'isLasting' | 'observer' | 'log' | 'ports'
+>;
 
 /** Opens what keeps the record: enough to read, verify, export and prove. */
 export async function openRecords(options: OpenOptions): Promise<Opened<Records>> {
@@ -152,9 +157,9 @@ const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
  */
 async function buildGateway(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
   const { config, clock } = records;
-  const { stateDir, env, cwd = null } = options;
-  const runner = openRunner(config, { stateDir, home: env.home, cwd }, clock);
+  const { stateDir, env, cwd = null, workspaces: granted = [] } = options;
   const rules = options.upstreams ?? config.upstreams;
+  const runner = openRunner(config, { stateDir, home: env.home, cwd, granted, upstreams: rules }, clock);
   const upstreamTools = new UpstreamTools({ reader: records.store, rules });
   const { installed: skills, tools: skillTools } = openSkills(records, config, stateDir);
   const registry = new Registry({
@@ -196,7 +201,8 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   const upstream = upstreamExecutor(upstreams, opened.tiers, clock);
   const executors = rules.length === 0 ? opened.tiers : { ...opened.tiers, upstream };
   const { engines, ready, inspect: inspectTiers } = opened;
-  const gateway: Gateway = { ...line, executors, upstreams, engines, ready, inspectTiers };
+  const { workspaces } = runner;
+  const gateway: Gateway = { ...line, executors, upstreams, engines, ready, inspectTiers, workspaces };
   return {
     ...records,
     ...gateway,

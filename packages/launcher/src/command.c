@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "confine.h"
+#include "executable.h"
 #include "facts.h"
 #include "identity.h"
 #include "options.h"
@@ -37,8 +39,12 @@ _Noreturn void become_command(int outer_proc, pid_t parent)
         report_facts();
         report_pid(outer_proc);
     }
-    (void)execve(plan.file, plan.argv, plan.has_own_variables ? plan.variables : environ);
-    int error = errno;
+    require_held();
+    char **variables = plan.has_own_variables ? plan.variables : environ;
+    if (executable_error == 0 && executable >= 0)
+        (void)syscall(SYS_execveat, executable, "", plan.argv, variables, AT_EMPTY_PATH);
+    else if (executable_error == 0) (void)execve(plan.file, plan.argv, variables);
+    int error = executable_error == 0 ? errno : executable_error;
     TEXT(line, 256);
     add(&line, "execerror=");
     add_number(&line, (uint64_t)error);

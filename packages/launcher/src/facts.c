@@ -1,28 +1,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "confine.h"
 #include "facts.h"
+#include "gate.h"
+#include "mounts.h"
 #include "options.h"
 #include "proc.h"
 #include "report.h"
 
 /* The files are opened before Landlock may hide them and read after that: the kernel generates their text on reading. */
-enum { FACT_STATUS, FACT_UID_MAP, FACT_NET, FACT_MOUNTS, FACT_CGROUP, FACT_FILES };
+enum { FACT_STATUS, FACT_NET, FACT_MOUNTS, FACT_CGROUP, FACT_FILES };
 static int fact_files[FACT_FILES];
 /* All of them are written at once, since each write wakes the reader. */
 enum { FACT_BYTES = 65536 };
 static char fact_bytes[2 * FACT_BYTES];
 static struct text fact = {fact_bytes, sizeof fact_bytes, 0};
+/* Where the current fact begins. */
+static size_t fact_start;
 
 void open_facts(void)
 {
     static const char *const PATHS[FACT_FILES] = {
-        "/proc/self/status", "/proc/self/uid_map", "/proc/self/net/dev", "/proc/self/mountinfo", "/proc/self/cgroup"};
+        "/proc/self/status", "/proc/self/net/dev", "/proc/self/mountinfo", "/proc/self/cgroup"};
     if (plan.facts == 0) return;
     for (size_t i = 0; i < FACT_FILES; i++) {
         fact_files[i] = open(PATHS[i], O_RDONLY | O_CLOEXEC);
@@ -40,17 +43,26 @@ static void tell_all_facts(void)
 static void begin_fact(const char *name, const char *part)
 {
     if (fact.length > FACT_BYTES) tell_all_facts();
+    fact_start = fact.length;
     add(&fact, "fact.");
     add(&fact, name);
     add(&fact, part);
     add_byte(&fact, '=');
 }
 
+static void end_fact(void)
+{
+    /* Boundary: a list that was cut short would hide what follows. */
+    if (fact.length + 1 == fact.size) fail("facts", E2BIG);
+    check_fact(string_of(&fact) + fact_start + strlen("fact."));
+    add_byte(&fact, '\n');
+}
+
 static void tell_fact_number(const char *name, uint64_t number)
 {
     begin_fact(name, "");
     add_number(&fact, number);
-    add_byte(&fact, '\n');
+    end_fact();
 }
 
 /* The fields of a line with one space between them; a single field where all are the same, like the four uids. */
@@ -86,7 +98,7 @@ static void tell_status_facts(void)
             if (strcmp(key, KEYS[i].key) != 0) continue;
             begin_fact(KEYS[i].name, "");
             add_fields(line, KEYS[i].is_same);
-            add_byte(&fact, '\n');
+            end_fact();
         }
     }
 }
@@ -104,7 +116,7 @@ static void tell_namespaces(void)
         const char *inode = strchr(target, '[');
         begin_fact("ns.", NAMES[i]);
         for (inode = inode == NULL ? "" : inode + 1; *inode >= '0' && *inode <= '9'; inode++) add_byte(&fact, *inode);
-        add_byte(&fact, '\n');
+        end_fact();
     }
 }
 
@@ -116,7 +128,7 @@ static void tell_lines(const char *name, int file)
         add(&fact, between);
         add_fields(line, false);
     }
-    add_byte(&fact, '\n');
+    end_fact();
 }
 
 static void tell_interfaces(void)
@@ -134,33 +146,32 @@ static void tell_interfaces(void)
         add_escaped(&fact, next_word(&line), ',');
         between = ",";
     }
-    add_byte(&fact, '\n');
+    end_fact();
 }
 
-static bool is_read_only(const char *options)
-{
-    return strncmp(options, "ro", 2) == 0 && (options[2] == ',' || options[2] == '\0');
-}
-
-/* mountinfo: id, parent, device, root, mount point, options, optional fields, "-", type, source, super options. */
-static void tell_mounts(void)
+/* The mounts that are not read-only, or only those of control groups that can be reached. */
+static uint64_t tell_writable(const char *name, bool only_groups)
 {
     uint64_t count = 0;
     const char *between = "";
-    begin_fact("mounts_rw", "");
+    struct mount_line mount;
+    begin_fact(name, "");
+    if (fact_files[FACT_MOUNTS] >= 0) (void)lseek(fact_files[FACT_MOUNTS], 0, SEEK_SET);
     read_from(fact_files[FACT_MOUNTS]);
-    for (char *line; fact_files[FACT_MOUNTS] >= 0 && (line = next_line()) != NULL; count++) {
-        for (int i = 0; i < 4; i++) (void)next_word(&line);
-        const char *point = next_word(&line), *options = next_word(&line), *word;
-        while (*(word = next_word(&line)) != '\0' && strcmp(word, "-") != 0) continue;
-        (void)next_word(&line);
-        (void)next_word(&line);
-        if (is_read_only(options) || is_read_only(next_word(&line))) continue;
+    for (; fact_files[FACT_MOUNTS] >= 0 && next_mount(&mount); count++) {
+        if (mount.is_read_only || (only_groups && !is_open_group(&mount))) continue;
         add(&fact, between);
-        add_escaped(&fact, point, ',');
+        add_escaped(&fact, mount.point, ',');
         between = ",";
     }
-    add_byte(&fact, '\n');
+    end_fact();
+    return count;
+}
+
+static void tell_mounts(void)
+{
+    uint64_t count = tell_writable("mounts_rw", false);
+    (void)tell_writable("cgroups_rw", true);
     tell_fact_number("mounts", count);
 }
 
@@ -171,10 +182,12 @@ void report_facts(void)
         int resource;
     } LIMITS[] = {{"cpu", RLIMIT_CPU},     {"data", RLIMIT_DATA}, {"fsize", RLIMIT_FSIZE}, {"nofile", RLIMIT_NOFILE},
                   {"nproc", RLIMIT_NPROC}, {"core", RLIMIT_CORE}, {"as", RLIMIT_AS}};
-    if (plan.facts == 0 || plan.status == 0) return;
+    if (plan.facts == 0 || plan.status == 0) {
+        if (find_gap() != NULL) fail(find_gap(), EINVAL);
+        return;
+    }
     tell_status_facts();
     tell_namespaces();
-    tell_lines("uid_map", fact_files[FACT_UID_MAP]);
     tell_interfaces();
     tell_mounts();
     tell_lines("cgroup", fact_files[FACT_CGROUP]);
@@ -185,9 +198,13 @@ void report_facts(void)
         begin_fact("rlimit.", LIMITS[i].name);
         if (now.rlim_cur == RLIM_INFINITY) add(&fact, "unlimited");
         else add_number(&fact, now.rlim_cur);
-        add_byte(&fact, '\n');
+        end_fact();
     }
-    tell_fact_number("dumpable", (uint64_t)prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+    /* Boundary: the command is started only if everything that was promised holds. */
+    const char *gap = find_gap();
+    if (gap == NULL) return;
+    tell_all_facts();
+    fail(gap, EPERM);
 }
 
 /* The pid in the namespace in which the launcher was started, from "self" in the /proc of that namespace. */

@@ -14,7 +14,7 @@ enum {
     NR_landlock_add_rule = 445,
     NR_landlock_restrict_self = 446,
 };
-enum { MEMFD_NOEXEC_SEAL = 8 };
+enum { MEMFD_NOEXEC_SEAL = 8, MEMFD_EXEC = 16 };
 enum { OPEN_TREE_CLONE_FLAG = 1, MOVE_MOUNT_FROM_FD = 4, MOVE_MOUNT_TO_FD = 0x40 };
 enum { ATTR_NOSUID = 2, ATTR_NODEV = 4, ATTR_IDMAP = 0x100000 };
 struct kernel_mount_attr {

@@ -24,8 +24,9 @@
  * A step that fails ends the start, and never leads to a run with fewer limits than requested.
  *
  * One launch uses the files in this order: options and arguments (what is requested), descriptors, identity, network,
- * namespaces, workspace (where it runs), supervise, tree and output (the parent's side), command, confine and facts (the
- * command's side, up to its exec). text, report, proc and signals serve all of them.
+ * namespaces, workspace (where it runs), executable and sha256 (what runs), supervise, tree, account and output (the
+ * parent's side), command, confine, facts and gate (the command's side, up to its exec). text, report, proc, mounts and
+ * signals serve all of them.
  */
 #include <string.h>
 #include <unistd.h>

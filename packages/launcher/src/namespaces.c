@@ -7,6 +7,7 @@
 
 #include "descriptors.h"
 #include "identity.h"
+#include "mounts.h"
 #include "namespaces.h"
 #include "network.h"
 #include "options.h"
@@ -51,13 +52,14 @@ void enter_namespaces(uid_t uid, gid_t gid)
     if (plan.uid == 0 && plan.net != 0) open_network();
     if (plan.workspace == 0) must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private-mounts");
     must(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0, "proc");
+    close_groups();
     if (plan.uid != 0) {
         take_identity();
         must(unshare(CLONE_NEWUSER) == 0, "user-namespace");
         map_identity(plan.uid, plan.gid);
     }
+    /* The capabilities over the user namespace are dropped once the files of the command are held, before it begins. */
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no-new-privs");
-    drop_capabilities();
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "gate.h"
 #include "options.h"
 #include "report.h"
 
@@ -31,6 +32,7 @@ static const struct {
     {"net", &plan.net, 1, 1},
     {"chdir", &plan.chdir, 1, 1},
     {"facts", &plan.facts, 1, 1},
+    {"sample", &plan.sample, 1, 1},
     /* Boundary: a command never has uid or gid 0; the largest number is the kernel's "none". */
     {"uid", &plan.uid, 1, UINT32_MAX - 1},
     {"gid", &plan.gid, 1, UINT32_MAX - 1},
@@ -129,6 +131,43 @@ static void take_listener(const char *argument, const char *value)
     refuse(argument, "is not a loopback address with a port", "127.B.C.D:PORT or [::1]:PORT");
 }
 
+/* Reads a number that ends with a colon, and moves behind it. */
+static bool read_part(const char **text, uint64_t *number)
+{
+    char part[24];
+    size_t length = strcspn(*text, ":");
+    if (length >= sizeof part || (*text)[length] != ':') return false;
+    memcpy(part, *text, length);
+    part[length] = '\0';
+    *text += length + 1;
+    return read_number(part, 0, UINT64_MAX, number);
+}
+
+static bool read_digest(const char **text, unsigned char *digest)
+{
+    static const char HEX[] = "0123456789abcdef";
+    for (size_t i = 0; i < (size_t)2 * HELD_DIGEST; i++) {
+        const char *digit = (*text)[i] == '\0' ? NULL : strchr(HEX, (*text)[i]);
+        if (digit == NULL) return false;
+        digest[i / 2] = (unsigned char)(digest[i / 2] << 4 | (digit - HEX));
+    }
+    *text += 2 * HELD_DIGEST;
+    return *(*text)++ == ':';
+}
+
+static void take_held(const char *argument, const char *key, const char *value)
+{
+    if (plan.held_count == MAX_HELD) refuse(argument, "is one file too many", "6 at most");
+    struct held_file *file = &plan.held[plan.held_count++];
+    bool is_read = true;
+    file->kind = strcmp(key, "same") == 0 ? HELD_SAME : strcmp(key, "program") == 0 ? HELD_PROGRAM : HELD_SCRIPT;
+    if (file->kind != HELD_SAME) is_read = read_part(&value, &file->size) && read_digest(&value, file->digest);
+    for (size_t i = 0; is_read && file->kind == HELD_SAME && i < HELD_NUMBERS; i++)
+        is_read = read_part(&value, &file->numbers[i]);
+    file->path = value;
+    if (!is_read || value[0] != '/') refuse(argument, "is not a judged file", "numbers or a digest, and an absolute path");
+}
+
 static void take_text(char *argument, const char *key, const char *value)
 {
     if (strcmp(key, "mode") == 0) {
@@ -149,11 +188,16 @@ static void take_text(char *argument, const char *key, const char *value)
         take_one_more(argument, value, plan.cgroups, &plan.cgroup_count);
     } else if (strcmp(key, "keep") == 0) {
         take_one_more(argument, value, plan.kept, &plan.kept_count);
+    } else if (strcmp(key, "same") == 0 || strcmp(key, "program") == 0 || strcmp(key, "script") == 0) {
+        take_held(argument, key, value);
+    } else if (strcmp(key, "copies") == 0) {
+        if (plan.copies != NULL || value[0] != '/' || strlen(value) > MAX_COPIES) refuse(argument, "is not one path", "a short one");
+        plan.copies = value;
     } else if (strcmp(key, "ro") == 0 || strcmp(key, "rw") == 0) {
         if (value[0] != '/') refuse(argument, "is not an absolute path", "one that begins with /");
         if (plan.rule_count == MAX_RULES) refuse(argument, "is one rule too many", "1024 at most");
         plan.rules[plan.rule_count++] = (struct rule){value, key[1] == 'w'};
-    } else {
+    } else if (!take_expectation(argument, key, value)) {
         refuse(argument, "has an unknown key", "one that the launcher knows");
     }
 }
@@ -265,8 +309,10 @@ void read_arguments(int count, char **arguments)
 /* Reads what may be set once the sandbox is ready: options of the command. Those of the sandbox would come too late. */
 void read_command_arguments(int count, char **arguments)
 {
-    static const char *const OF_COMMAND[] = {"cpu=",    "data=",   "fsize=", "nofile=", "nproc=", "stack=", "cpums=",
-                                             "wallms=", "output=", "cwd=",   "set=",    "facts=", "ro=",    "rw="};
+    static const char *const OF_COMMAND[] = {"cpu=",    "data=",   "fsize=",  "nofile=",  "nproc=",  "stack=",
+                                             "cpums=",  "wallms=", "output=", "cwd=",     "set=",    "facts=",
+                                             "ro=",     "rw=",     "sample=", "expect=",  "differ=", "within=",
+                                             "same=",   "program=", "script=", "copies="};
     int at = 1;
     for (; at < count && strcmp(arguments[at], "--") != 0; at++) {
         size_t i = 0;

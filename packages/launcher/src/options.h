@@ -7,6 +7,11 @@ enum {
     MAX_VARIABLES = 4096,
     MAX_LISTENERS = 64,
     MAX_RULES = 1024,
+    /* A script, and as many interpreters as the kernel follows. */
+    MAX_HELD = 6,
+    MAX_COPIES = 64,
+    HELD_NUMBERS = 7,
+    HELD_DIGEST = 32,
     MAX_LISTED = 7 + 2 * MAX_DESCRIPTORS,
 };
 
@@ -27,14 +32,23 @@ struct listener {
     uint32_t address;
     uint16_t port;
 };
+/* A file of the command that was judged: recognised by its numbers, or by its digest. */
+enum held_kind { HELD_SAME, HELD_PROGRAM, HELD_SCRIPT };
+struct held_file {
+    const char *path;
+    enum held_kind kind;
+    uint64_t size, numbers[HELD_NUMBERS];
+    unsigned char digest[HELD_DIGEST];
+};
 struct plan {
     uint64_t cpu_ms, wall_ms, output, status, control, arguments, seccomp, ns, uid, gid, workspace, map, chdir, facts;
-    uint64_t net, handles;
+    uint64_t net, handles, sample;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
-    const char *cwd;
+    const char *cwd, *copies;
     uint64_t cgroups[MAX_DESCRIPTORS], kept[MAX_DESCRIPTORS];
-    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count;
+    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count, held_count;
+    struct held_file held[MAX_HELD];
     struct rule rules[MAX_RULES];
     struct listener listeners[MAX_LISTENERS];
     char *variables[MAX_VARIABLES + 1];

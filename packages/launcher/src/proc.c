@@ -88,7 +88,6 @@ int open_of(pid_t process, uint64_t thread, const char *name, int flags)
     return open(string_of(&path), flags | O_RDONLY | O_CLOEXEC);
 }
 
-/* The parent of a process, and the processor time of it and of the children that it has waited for. */
 bool look_at(pid_t process, struct process_stat *stat_of)
 {
     char bytes[1024];
@@ -102,16 +101,14 @@ bool look_at(pid_t process, struct process_stat *stat_of)
     char *line = strrchr(bytes, ')');
     if (line == NULL) return false;
     line += 1;
-    uint64_t number = 0;
-    stat_of->ticks = 0;
-    /* Fields 3 to 17; 4 is the parent, 14 to 17 are the times. */
-    for (int field = 3; field <= 17; field++) {
+    uint64_t fields[23] = {0};
+    /* 4 is the parent, 14 to 17 are the times, 22 is when it began. Others may be negative, and are not read. */
+    for (int field = 3; field <= 22; field++) {
         const char *word = next_word(&line);
-        if (field != 4 && field < 14) continue;
-        if (!read_number(word, 0, INT64_MAX, &number)) return false;
-        if (field == 4) stat_of->parent = (pid_t)number;
-        else stat_of->ticks += number;
+        if (field != 4 && field != 22 && (field < 14 || field > 17)) continue;
+        if (!read_number(word, 0, INT64_MAX, &fields[field])) return false;
     }
+    *stat_of = (struct process_stat){(pid_t)fields[4], fields[22], fields[14] + fields[15], fields[16] + fields[17]};
     return true;
 }
 

@@ -5,10 +5,10 @@
 
 #include "text.h"
 
-/* The parent of a process, and the ticks that it and the children that it waited for have used. */
+/* The parent of a process, when it began, and the ticks that it and the children that it waited for have used. */
 struct process_stat {
     pid_t parent;
-    uint64_t ticks;
+    uint64_t start, own_ticks, waited_ticks;
 };
 
 const char *path_of(struct text *path, pid_t process, const char *name);

@@ -8,5 +8,6 @@
 extern int signal_source;
 
 void reset_signals(void);
+bool is_order(int number, int code, pid_t sender);
 bool take_signals(void);
 void block_signals(sigset_t *set);

@@ -8,9 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "arguments.h"
 #include "command.h"
 #include "descriptors.h"
+#include "executable.h"
+#include "identity.h"
 #include "namespaces.h"
 #include "options.h"
 #include "output.h"
@@ -25,6 +28,8 @@ struct run run;
 enum {
     CPU_LOOK_MS = 20,
     CPU_LOOK_MOST_MS = 1000,
+    /* Samples take at most this part of one processor: one in so many. */
+    SAMPLE_SHARE = 20,
     /* How long to wait at the end for a process in an uninterruptible sleep. */
     END_TIMEOUT_MS = 10000,
 };
@@ -73,10 +78,15 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 
 /*
  * The earliest time at which the tree can have used up its processor time: on all processors at once, from now on. A
- * command that sleeps or has much time left is rarely measured.
+ * command that sleeps or has much time left is rarely measured. With sample=1 nothing else counts the time of processes
+ * that no one waits for, so none may go unseen for long.
  */
 static uint64_t next_look_us(uint64_t now, uint64_t used_us)
 {
+    if (plan.sample != 0) {
+        uint64_t taken = now_us() - now;
+        return now + (taken * SAMPLE_SHARE > CPU_LOOK_MS * 1000 ? taken * SAMPLE_SHARE : CPU_LOOK_MS * 1000);
+    }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t left = plan.cpu_ms * 1000 - used_us;
     uint64_t wait = left / (uint64_t)(processors < 1 ? 1 : processors);
@@ -159,6 +169,7 @@ static void report_end(uint64_t wall_us)
     else add_field(&text, "exit=", (uint64_t)WEXITSTATUS(run.status));
     add_field(&text, "utime_us=", microseconds_of(usage.ru_utime));
     add_field(&text, "stime_us=", microseconds_of(usage.ru_stime));
+    add_field(&text, "lost_us=", close_account());
     add_field(&text, "maxrss_kb=", (uint64_t)usage.ru_maxrss);
     add_field(&text, "inblock=", (uint64_t)usage.ru_inblock);
     add_field(&text, "oublock=", (uint64_t)usage.ru_oublock);
@@ -203,6 +214,8 @@ static int supervise(int outer_proc)
     int report;
     char how = '\0';
     wait_for_command();
+    hold_executable();
+    if (getpid() == 1) drop_capabilities();
     find_children_files();
     must(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "subreaper");
     uint64_t start = now_us();
@@ -210,10 +223,14 @@ static int supervise(int outer_proc)
     /* Descriptors that only the command uses must be closed when the command closes them. */
     (void)close(STDIN_FILENO);
     close_one(&outer_proc);
+    /* The lease on it ends when the command has been executed. */
+    close_one(&executable);
     for (size_t i = 0; i < plan.kept_count; i++) (void)close((int)plan.kept[i]);
     attend(start);
     uint64_t wall_us = now_us() - start;
     if (run.ended && was_ended_by_rlimit()) run.stop = STOP_CPU;
+    /* Once they are killed, no one may wait for those that are left. */
+    (void)tree_cpu_us();
     has_tree = false;
     if (!end_tree()) fail("end", ETIMEDOUT);
     drain();
@@ -232,8 +249,9 @@ _Noreturn static void wait_outside(pid_t inner, const sigset_t *signals)
     /* The process inside has sent its listeners, or is about to. */
     if (plan.handles != 0) (void)close((int)plan.handles);
     for (;;) {
-        int status, number = sigwaitinfo(signals, NULL);
-        if (number > 0 && number != SIGCHLD) (void)kill(inner, SIGTERM);
+        siginfo_t signal;
+        int status, number = sigwaitinfo(signals, &signal);
+        if (number > 0 && is_order(number, signal.si_code, signal.si_pid)) (void)kill(inner, SIGTERM);
         if (waitpid(inner, &status, WNOHANG) != inner || (!WIFEXITED(status) && !WIFSIGNALED(status))) continue;
         _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     }

@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 enum {
     /* Each level of the tree that is being ended takes one descriptor, and a process may have 1024 by default. */
     MAX_END_DEPTH = 200,
-    MAX_MEASURE_DEPTH = 4000,
 };
 
 pid_t found_processes[MAX_FOUND];
@@ -95,28 +93,6 @@ void find_children_files(void)
     has_children_files = children >= 0;
     close_one(&children);
     must(has_children_files || access("/proc/self/stat", R_OK) == 0, "proc");
-}
-
-static uint64_t measure_children(pid_t parent, size_t top, int depth)
-{
-    uint64_t ticks = 0;
-    size_t end = find_children(parent, top);
-    for (size_t i = top; i < end; i++) {
-        struct process_stat stat_of;
-        if (look_at(found_processes[i], &stat_of)) ticks += stat_of.ticks;
-        if (depth < MAX_MEASURE_DEPTH) ticks += measure_children(found_processes[i], end, depth + 1);
-    }
-    return ticks;
-}
-
-/* The sum over all processes that have been waited for, here or by a living process, and over all living ones. */
-uint64_t tree_cpu_us(void)
-{
-    struct rusage reaped;
-    must(getrusage(RUSAGE_CHILDREN, &reaped) == 0, "usage");
-    uint64_t per_tick = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-    return microseconds_of(reaped.ru_utime) + microseconds_of(reaped.ru_stime) +
-           measure_children(getpid(), 0, 0) * per_tick;
 }
 
 static int send_signal(int handle, pid_t process, int number)

@@ -1,4 +1,4 @@
-/* The tree: finding, measuring and ending what the command started. */
+/* The tree: finding and ending what the command started. */
 #pragma once
 
 #include "launcher.h"
@@ -18,6 +18,5 @@ struct branch {
 
 size_t find_children(pid_t parent, size_t top);
 void find_children_files(void);
-uint64_t tree_cpu_us(void);
 void end_branch(pid_t process, const struct branch *parent);
 void end_children(void);

@@ -48,6 +48,23 @@ const refused: readonly (readonly [args: readonly string[], why: RegExp])[] = [
   [['cwd=', ...command], /empty/],
   [['ro=usr', ...command], /not an absolute path/],
   [['rw=', ...command], /not an absolute path/],
+  [['same=1:2:3:4:5:6:/x', ...command], /not a judged file/],
+  [['same=1:2:3:4:5:6:7:x', ...command], /not a judged file/],
+  [
+    ['program=1:00000000000000000000000000000000000000000000000000000000000000:/x', ...command],
+    /not a judged file/,
+  ],
+  [
+    ['script=x:0000000000000000000000000000000000000000000000000000000000000000:/x', ...command],
+    /not a judged file/,
+  ],
+  [
+    ['script=1:0000000000000000000000000000000000000000000000000000000000000000', ...command],
+    /not a judged file/,
+  ],
+  [[...Array.from({ length: 7 }, () => 'same=1:2:3:4:5:6:7:/x'), ...command], /one file too many/],
+  [['copies=x', ...command], /not one path/],
+  [['copies=/x', 'copies=/x', ...command], /not one path/],
   [['ns=0', ...command], /whole number from 1 to 1/],
   [['ns=5', ...command], /whole number from 1 to 1/],
   [['status=2', ...command], /whole number from 3/],

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -185,6 +186,27 @@ describe.each(kinds())('the %s launcher', (kind) => {
       expect(end.code).toBe(isRoot ? 0 : 125);
     });
 
+    test.each(['stays', 'is removed and another directory has the name that the kernel gives it'])(
+      'that %s is mounted only if it is the one that was opened',
+      async (what) => {
+        const isRemoved = what !== 'stays';
+        const path = join(folder, `${kind}-again-${isRemoved ? 'removed' : 'stays'}`);
+        mkdirSync(path, { mode: 0o700 });
+        if (isRoot) chownSync(path, owner, owner);
+        const directory = openSync(path, 'r');
+        if (isRemoved) rmdirSync(path);
+        if (isRemoved) mkdirSync(`${path} (deleted)`);
+        const args = [`uid=${uid}`, `gid=${uid}`, 'workspace=4', `owner=${owner}:${owner}`, 'mode=run'];
+        const end = await start(built[kind], args, ['/bin/echo', 'started'], [directory]).end;
+        closeSync(directory);
+        const isRun = isRoot && !isRemoved;
+        expect(end.stdout.toString()).toBe(isRun ? 'started\n' : '');
+        expect(end.code).toBe(isRun ? 0 : 125);
+        const stale = 'workspace-path errno=116 ESTALE';
+        expect(end.status.get('failed')).toBe(isRoot && isRemoved ? stale : undefined);
+      },
+    );
+
     test('is closed to the run without the map', async () => {
       const path = join(folder, `${kind}-unmapped`);
       mkdirSync(path, { mode: 0o700 });
@@ -224,7 +246,9 @@ describe.each(kinds())('the %s launcher', (kind) => {
       fact('rlimit.core'),
     ]).toEqual(['1', '2', '55', '1000000', '0']);
     expect([fact('capeff'), fact('capprm'), fact('capamb')]).toEqual(Array(3).fill('0'.repeat(16)));
-    expect([fact('landlock'), fact('dumpable'), fact('rlimit.as')]).toEqual(['0', '0', 'unlimited']);
+    expect([fact('landlock'), fact('rlimit.as')]).toEqual(['0', 'unlimited']);
+    // What an exec changes is not a fact of the command.
+    expect([fact('dumpable'), fact('uid_map')]).toEqual([undefined, undefined]);
     expect(fact('interfaces')?.split(',')).toContain('lo');
     expect(fact('mounts_rw')?.split(',')).toContain('/proc');
     expect(end.lines.filter((line) => !LINE.test(line))).toEqual([]);

@@ -444,7 +444,6 @@ export type Schemas = {
     readonly principal: string;
     readonly tenant: string;
     readonly scopes: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[];
-    readonly approver: string | null;
     readonly label: string;
     /** A time in UTC. */
     readonly createdAt: string;
@@ -799,7 +798,7 @@ export type Replies = {
     readonly scopes: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[];
     /** Names the credential in records; it is not a secret. */
     readonly credential: string;
-    /** The person behind the client who may be asked there. */
+    /** The person who may be asked in the client to approve calls. */
     readonly approver: string | null;
   };
   readonly getDoctor: {
@@ -956,8 +955,6 @@ export type Bodies = {
     readonly scopes?: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[] | undefined;
     /** When it ends; left out: in 30 days. */
     readonly expiresAt?: string | undefined;
-    /** The person behind the client, as user:NAME. */
-    readonly approver?: string | undefined;
     /** What it is for. */
     readonly label?: string | undefined;
   };

@@ -35,31 +35,7 @@ export function approvalDigest(binding: ApprovalBinding): Digest {
 export type AskedTool = Pick<Tool, 'description' | 'category' | 'tier' | 'capabilities' | 'inputSchema'>;
 
 /** A request for the approval of a person, and its answer once there is one. */
-export type Approval = {
-  readonly id: string;
-  readonly digest: string;
-  readonly tenant: string;
-  readonly principal: string;
-  readonly tool: string;
-  /** The canonical input without secrets: for display, never to be run. Empty once the request is used or expired. */
-  readonly inputText: string;
-  readonly inputDigest: string;
-  readonly toolDigest: string;
-  readonly policySet: string;
-  /** The policies that permit the call once it is approved. */
-  readonly policies: readonly string[];
-  readonly risk: Risk;
-  readonly askedAtMs: number;
-  /** The time from which it no longer counts. */
-  readonly expiresAtMs: number;
-  readonly state: StoredState;
-  readonly decidedBy: string | null;
-  readonly decidedAtMs: number | null;
-  readonly note: string | null;
-  readonly usedByCall: string | null;
-  /** The tool, where it exists only during its call; null for one that every gateway has. */
-  readonly askedTool: AskedTool | null;
-};
+export type Approval = Readonly<ReturnType<typeof approvalOf>>;
 
 /** The state for display: an open request or an unused approval whose time has passed is expired. */
 export type ShownState = StoredState | 'expired';
@@ -70,7 +46,7 @@ export function stateAt(approval: Approval, nowMs: number): ShownState {
   return isOpen && nowMs >= approval.expiresAtMs ? 'expired' : approval.state;
 }
 
-export function approvalOf(row: ApprovalRow): Approval {
+export function approvalOf(row: ApprovalRow) {
   return {
     id: row.id,
     digest: row.digest,
@@ -90,6 +66,7 @@ export function approvalOf(row: ApprovalRow): Approval {
     decidedAtMs: row.decided_at_ms,
     note: row.note,
     usedByCall: row.used_by_call,
+    /** The tool, where it exists only during its call; null for one that every gateway has. */
     askedTool: row.tool_json === '' ? null : (JSON.parse(row.tool_json) as AskedTool),
   };
 }
@@ -102,15 +79,16 @@ export type ApprovalRow = {
   tenant: string;
   principal: string;
   tool: string;
-  /** Empty once it is no longer needed. */
+  /** The canonical input without secrets: for display, never to be run. Empty once it is used or expired. */
   input_json: string;
   input_digest: string;
   tool_digest: string;
   policy_set: string;
-  /** A JSON list of policy ids. */
+  /** A JSON list of the ids of the policies that permit the call once it is approved. */
   decided_by_policies: string;
   risk: Risk;
   asked_at_ms: number;
+  /** The time from which it no longer counts. */
   expires_at_ms: number;
   state: StoredState;
   decided_by: string | null;

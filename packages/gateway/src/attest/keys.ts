@@ -14,20 +14,7 @@ import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
-import {
-  decodeKey,
-  documentOf,
-  encodeKey,
-  generateKey,
-  moveOver,
-  namesIn,
-  readPrivate,
-  remove,
-  type SigningKey,
-  stampOf,
-  UNFINISHED,
-  writeWhole,
-} from './key-files.ts';
+import * as files from './key-files.ts';
 
 /*
  * The signing keys of one state directory: `keys/current.pem` is the private key that signs now (mode 0600);
@@ -61,10 +48,10 @@ export type Rotation = { readonly from: string | null; readonly to: string };
 
 export class Keys implements Signer {
   readonly #directory: string;
-  #key: SigningKey | null = null;
+  #key: files.SigningKey | null = null;
   #stamp = '';
   /** Signs in place of a lost key, in the transaction that records it. */
-  #standIn: SigningKey | null = null;
+  #standIn: files.SigningKey | null = null;
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -74,11 +61,11 @@ export class Keys implements Signer {
   createFirst(nowMs: number): boolean {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const names = readdirSync(this.#directory);
-    if (names.some((name) => !name.endsWith(UNFINISHED))) return false;
+    if (names.some((name) => !name.endsWith(files.UNFINISHED))) return false;
     // A file that a crash left incomplete was never a key.
-    remove(this.#directory, names);
-    const key = generateKey(nowMs);
-    this.#write(CURRENT, encodeKey(key), 0o600);
+    files.remove(this.#directory, names);
+    const key = files.generateKey(nowMs);
+    this.#write(CURRENT, files.encodeKey(key), 0o600);
     this.#publish(key);
     return true;
   }
@@ -118,8 +105,8 @@ export class Keys implements Signer {
    */
   prepare(nowMs: number, lost: boolean): Rotation {
     const from = lost ? null : this.#load().keyId;
-    const key = generateKey(nowMs);
-    this.#write(NEXT, encodeKey(key), 0o600);
+    const key = files.generateKey(nowMs);
+    this.#write(NEXT, files.encodeKey(key), 0o600);
     if (lost) this.#standIn = key;
     return { from, to: key.keyId };
   }
@@ -131,7 +118,7 @@ export class Keys implements Signer {
 
   /** True when a rotation was begun and is not settled yet. */
   get hasPending(): boolean {
-    return namesIn(this.#directory).some((name) => OF_ROTATION.test(name));
+    return files.namesIn(this.#directory).some((name) => OF_ROTATION.test(name));
   }
 
   /** Completes a recorded rotation: `named` is the key that the records name last, `retiredMs` the old one's end. */
@@ -141,11 +128,11 @@ export class Keys implements Signer {
     const old = this.#readPending(RETIRING);
     if (old !== null && old.keyId !== this.#tryCurrentId()) {
       const retiredAt = isoTime(Math.max(retiredMs, Date.parse(old.createdAt)));
-      this.#write(documentName(old), documentOf(old, retiredAt), 0o644);
+      this.#write(documentName(old), files.documentOf(old, retiredAt), 0o644);
     }
-    remove(
+    files.remove(
       this.#directory,
-      namesIn(this.#directory).filter((name) => OF_ROTATION.test(name)),
+      files.namesIn(this.#directory).filter((name) => OF_ROTATION.test(name)),
     );
   }
 
@@ -154,9 +141,8 @@ export class Keys implements Signer {
     const current = this.#tryCurrentId();
     const names = readdirSync(this.#directory).filter((name) => name.endsWith('.json'));
     const infos = names.map((name) => {
-      const document = this.#readDocument(name);
-      const { keyId, createdAt } = document;
-      return { keyId, createdAt, document: document.text, isCurrent: keyId === current };
+      const read = this.#readDocument(name);
+      return { ...read, isCurrent: read.keyId === current };
     });
     return infos.sort((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0));
   }
@@ -168,12 +154,12 @@ export class Keys implements Signer {
       .join('');
   }
 
-  #readDocument(name: string): { readonly keyId: string; readonly createdAt: string; readonly text: string } {
+  #readDocument(name: string) {
     const path = join(this.#directory, name);
-    const text = readFileSync(path, 'utf8').trimEnd();
+    const document = readFileSync(path, 'utf8').trimEnd();
     try {
-      const { keyId, createdAt } = JSON.parse(text) as { keyId: unknown; createdAt: unknown };
-      return { keyId: String(keyId), createdAt: String(createdAt), text };
+      const { keyId, createdAt } = JSON.parse(document) as { keyId: unknown; createdAt: unknown };
+      return { keyId: String(keyId), createdAt: String(createdAt), document };
     } catch (error) {
       const message = `Cannot read the key document "${path}": it is damaged`;
       throw new CodedError('attest/missing-key', message, {
@@ -192,12 +178,12 @@ export class Keys implements Signer {
     }
   }
 
-  #load(): SigningKey {
+  #load(): files.SigningKey {
     const path = join(this.#directory, CURRENT);
     try {
-      const stamp = stampOf(path);
+      const stamp = files.stampOf(path);
       if (this.#key === null || stamp !== this.#stamp) {
-        this.#key = decodeKey(readPrivate(path));
+        this.#key = files.decodeKey(files.readPrivate(path));
         this.#stamp = stamp;
         // A crash between the key and its document leaves the document to be written here.
         if (!existsSync(join(this.#directory, documentName(this.#key)))) this.#publish(this.#key);
@@ -213,35 +199,36 @@ export class Keys implements Signer {
   }
 
   /** The key in a file of a rotation; null where no usable one exists. */
-  #readPending(name: string): SigningKey | null {
-    if (!namesIn(this.#directory).includes(name)) return null;
+  #readPending(name: string): files.SigningKey | null {
+    if (!files.namesIn(this.#directory).includes(name)) return null;
     try {
-      return decodeKey(readPrivate(join(this.#directory, name)));
+      return files.decodeKey(files.readPrivate(join(this.#directory, name)));
     } catch (error) {
       if (isOutOfFiles(error)) throw error;
       return null;
     }
   }
 
-  #promote(next: SigningKey): void {
+  #promote(next: files.SigningKey): void {
     const current = this.#tryCurrentId() === null ? null : this.#load();
     // After the rename a crash does not return here, and `retiring.pem` is then the only copy of the old key.
-    if (current !== null && current.keyId !== next.keyId) this.#write(RETIRING, encodeKey(current), 0o600);
-    moveOver(this.#directory, NEXT, CURRENT);
+    if (current !== null && current.keyId !== next.keyId)
+      this.#write(RETIRING, files.encodeKey(current), 0o600);
+    files.moveOver(this.#directory, NEXT, CURRENT);
     this.#key = null;
     this.#publish(next);
   }
 
-  #publish(key: SigningKey): void {
-    this.#write(documentName(key), documentOf(key, null), 0o644);
+  #publish(key: files.SigningKey): void {
+    this.#write(documentName(key), files.documentOf(key, null), 0o644);
   }
 
   #write(name: string, text: string, mode: number): void {
-    writeWhole(this.#directory, name, name.endsWith('.json') ? `${text}\n` : text, mode);
+    files.writeWhole(this.#directory, name, name.endsWith('.json') ? `${text}\n` : text, mode);
   }
 }
 
-function documentName(key: SigningKey): string {
+function documentName(key: files.SigningKey): string {
   return `${key.keyId.replace('sha256:', '')}.json`;
 }
 
@@ -267,12 +254,11 @@ export function signReceipt(facts: ReceiptFacts, place: Place, signer: Signer): 
 
 function statementOf(facts: ReceiptFacts, place: Place): Statement {
   const { inputDigest, outputDigest, call, ...rest } = facts;
-  const subject: Statement['subject'] = [{ name: 'input', digest: { sha256: inputDigest } }];
-  const output: Statement['subject'] =
-    outputDigest === null ? [] : [{ name: 'output', digest: { sha256: outputDigest } }];
+  const input = { name: 'input' as const, digest: { sha256: inputDigest } };
+  const output = outputDigest === null ? [] : [{ name: 'output' as const, digest: { sha256: outputDigest } }];
   return {
     _type: STATEMENT_TYPE,
-    subject: [...subject, ...output],
+    subject: [input, ...output],
     predicateType: RECEIPT_PREDICATE_TYPE,
     predicate: {
       ...rest,

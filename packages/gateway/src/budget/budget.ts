@@ -172,7 +172,7 @@ function accountOf(amounts: readonly number[]): Account {
   };
 }
 
-export function hold(
+function hold(
   tx: Transaction,
   claims: readonly Claim[],
   held: { readonly callId: string; readonly amounts: Usage; readonly nowMs: number },

@@ -1,10 +1,9 @@
 import { quote } from '../core/hostile-text.ts';
-import type { Limits } from '../core/limits.ts';
 import { narrow } from '../core/limits.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import * as shape from '../core/shape.ts';
 import { describeValue, misfitAt, type ShapeProblem } from '../core/shape-problem.ts';
-import { CONFIG_KEYS, type ConfigKey, type DurationRule } from './config.table.ts';
+import { CONFIG_KEYS, type ConfigKey, type DurationRule, REQUIRED_KEYS } from './config.table.ts';
 import {
   type BudgetRule,
   type Config,
@@ -26,15 +25,7 @@ type Values = Readonly<Record<string, Value | null>>;
 /** Each budget costs a statement in each call, and each secret is one more file to keep from commands. */
 const MAX_TABLES = 64;
 const BUDGET_UNITS = ['calls', 'wall_ms', 'cpu_ms', 'fuel', 'output_bytes', 'egress_bytes'];
-const REQUIRED: ReadonlySet<string> = new Set([
-  'secret[].name',
-  'secret[].variable',
-  'secret[].hosts',
-  'upstream[].name',
-  'upstream[].command',
-  'budget[].name',
-  'budget[].per',
-]);
+const REQUIRED: ReadonlySet<string> = new Set(REQUIRED_KEYS);
 const OTHERS = { expected: 'a key of palisade.toml', keys: CONFIG_KEYS.map(({ key }) => key) };
 
 const TABLES = {
@@ -206,7 +197,7 @@ function toConfig(values: Readonly<Record<string, unknown>>, file: ConfigFile | 
   return {
     ...config,
     // A default never passes a ceiling that the operator lowered.
-    limits: narrow(config.limits, config.ceilings) as Limits,
+    limits: narrow(config.limits, config.ceilings),
     groups: values.groups as Config['groups'],
     secrets: list('secret') as Config['secrets'],
     upstreams: (list('upstream') as readonly UpstreamRule[]).map((upstream) => ({

@@ -1,25 +1,26 @@
 import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../core/limits.ts';
 import type { GrammarName } from './grammar.ts';
 
-type Rule<Type extends string, Default, More> = {
-  readonly type: Type;
-  /** The value when the file does not set it; null: no default. */
-  readonly default: Default | null;
-} & More;
+/** The default is the value when the file does not set it; null, or an empty string: none. */
+type Rule<Type extends string, Default, More> = { readonly type: Type; readonly default: Default } & More;
 
-type IntegerRule = Rule<
+type IntegerRule<D = number | null> = Rule<
   'integer',
-  number,
+  D,
   { readonly min: number; readonly max: number; readonly multipleOf?: number }
 >;
-type StringRule = Rule<'string', string, { readonly grammar: GrammarName }>;
-type StringListRule = Rule<
+type StringRule<D = string | null> = Rule<'string', D, { readonly grammar: GrammarName }>;
+type StringListRule<D = readonly string[] | null> = Rule<
   'string-list',
-  readonly string[],
+  D,
   { readonly grammar: GrammarName; readonly isNeverEmpty?: true }
 >;
-export type DurationRule = Rule<'duration', string, { readonly minMs: number; readonly maxMs: number }>;
-type ChoiceRule = Rule<'choice', string, { readonly choices: readonly string[] }>;
+export type DurationRule<D = string | null> = Rule<
+  'duration',
+  D,
+  { readonly minMs: number; readonly maxMs: number }
+>;
+type ChoiceRule<D = string | null, C = string> = Rule<'choice', D, { readonly choices: readonly C[] }>;
 type KeyRule = IntegerRule | StringRule | StringListRule | DurationRule | ChoiceRule;
 
 /** A key of palisade.toml: dotted; `budget[].calls` is a key of each [[budget]], `groups.NAME` is any name. */
@@ -42,32 +43,37 @@ const HIGHEST = {
   egressBytes: 1024 * GIB,
 };
 
-function integer(value: number | null, [min, max]: readonly [min: number, max: number]): IntegerRule {
+type Range = readonly [min: number, max: number];
+
+function integer<D extends number | null>(value: D, [min, max]: Range): IntegerRule<D> {
   return { type: 'integer', default: value, min, max };
 }
 
-function text(value: string | null, grammar: GrammarName): StringRule {
+function text<const D extends string | null>(value: D, grammar: GrammarName): StringRule<D> {
   return { type: 'string', default: value, grammar };
 }
 
-function texts(value: readonly string[] | null, grammar: GrammarName): StringListRule {
+function texts<D extends readonly string[] | null>(value: D, grammar: GrammarName): StringListRule<D> {
   return { type: 'string-list', default: value, grammar };
 }
 
-function neverEmpty(value: readonly string[] | null, grammar: GrammarName): StringListRule {
-  return { ...texts(value, grammar), isNeverEmpty: true };
+function neverEmpty(grammar: GrammarName): StringListRule<null> {
+  return { ...texts(null, grammar), isNeverEmpty: true };
 }
 
-function choice(value: string | null, choices: readonly string[]): ChoiceRule {
+function choice<const C extends string, D extends C | null>(
+  value: D,
+  choices: readonly C[],
+): ChoiceRule<D, C> {
   return { type: 'choice', default: value, choices };
 }
 
-function duration(value: string | null, [minMs, maxMs]: readonly [number, number]): DurationRule {
+function duration<D extends string | null>(value: D, [minMs, maxMs]: Range): DurationRule<D> {
   return { type: 'duration', default: value, minMs, maxMs };
 }
 
 /** The rule and the meaning of every key, in the order of `palisade config show`. docs/config.md is checked against it. */
-const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>> = {
+const ROWS = {
   'gateway.tenant': [text('default', 'name'), 'The tenant of calls that name none.'],
 
   'limits.wall_ms': [integer(DEFAULT_LIMITS.wallMs, [1, HIGHEST.wallMs]), 'Wall-clock time of one call.'],
@@ -146,7 +152,7 @@ const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>
 
   'process.workspaces': [
     texts([], 'path'),
-    'Directories in or below which commands may work; without any, the one that palisade was started in.',
+    'Directories in or below which commands may work, never a home or a directory of the system; without any, the one that palisade was started in, if it is in a project.',
   ],
   'process.executables': [
     texts(['*'], 'program'),
@@ -173,6 +179,10 @@ const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>
   'process.protected': [
     texts([], 'inner-path'),
     'Paths in a workspace that no command may change; where that cannot be enforced, the command does not run.',
+  ],
+  'process.allow_writes': [
+    texts([], 'protected-row'),
+    'Protected files, by their rows in docs/sandbox.md, that a call may ask to write; without it none.',
   ],
   'process.egress': [
     choice('strict', ['strict', 'preflight', 'none']),
@@ -291,7 +301,7 @@ const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>
 
   'mcp.elicitation': [
     choice('stdio', ['off', 'stdio', 'on']),
-    'Whether the person at an MCP client may be asked there to approve a call: off (never), stdio, or on (also over HTTP where the token names that person).',
+    'Whether the person at an MCP client may be asked there to approve a call: off (never), stdio, or on (also over HTTP with a token of that person that has the scope approve).',
   ],
 
   'runs.keep_for': [
@@ -320,7 +330,7 @@ const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>
     'The variable in which the run finds the placeholder; required.',
   ],
   'secret[].hosts': [
-    neverEmpty(null, 'egress-target'),
+    neverEmpty('egress-target'),
     'The only hosts that get the value, on port 443 unless an entry names another; required.',
   ],
   'secret[].file': [
@@ -332,15 +342,12 @@ const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>
     text(null, 'upstream-name'),
     'The name of an MCP server behind this gateway; unique and required. Its tools are called NAME.TOOL.',
   ],
-  'upstream[].command': [
-    neverEmpty(null, 'word'),
-    'The command that starts it, as a list of arguments; required.',
-  ],
+  'upstream[].command': [neverEmpty('word'), 'The command that starts it, as a list of arguments; required.'],
   // Without a setting, the strictest applies.
   'upstream[].tier': [choice('c', ['b', 'c']), 'The sandbox that it runs in.'],
   'upstream[].workspace': [
     text(null, 'path'),
-    'The one directory that it may write to (default: the one that palisade was started in).',
+    'The one directory that it may write to (default: that of commands that name none).',
   ],
   'upstream[].env': [texts([], 'word'), 'Its environment variables, as "NAME=VALUE".'],
   'upstream[].read_only': [texts([], 'path'), 'Paths that it may read, in addition to those of the system.'],
@@ -374,10 +381,54 @@ const ROWS: Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>
   'budget[].fuel': [integer(null, [1, EXACT]), 'Fuel in a window.'],
   'budget[].output_bytes': [integer(null, [1, EXACT]), 'Output in a window.'],
   'budget[].egress_bytes': [integer(null, [1, EXACT]), 'Network bytes in a window.'],
-};
+} as const satisfies Readonly<Record<string, readonly [rule: KeyRule, sentence: string]>>;
 
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.entries(ROWS).map(([key, [rule, sentence]]) => ({
   ...rule,
   key,
   sentence,
 }));
+
+/** Keys without a default that each table of their list must have. */
+export const REQUIRED_KEYS = [
+  'secret[].name',
+  'secret[].variable',
+  'secret[].hosts',
+  'upstream[].name',
+  'upstream[].command',
+  'budget[].name',
+  'budget[].per',
+] as const satisfies readonly (keyof typeof ROWS)[];
+
+type RuleOf<K extends keyof typeof ROWS> = (typeof ROWS)[K][0];
+type SetValue<R extends KeyRule> = R extends { readonly choices: readonly (infer C)[] }
+  ? C
+  : { integer: number; duration: number; string: string; 'string-list': readonly string[] }[Exclude<
+      R['type'],
+      'choice'
+    >];
+type Unset<K extends keyof typeof ROWS> = K extends (typeof REQUIRED_KEYS)[number]
+  ? never
+  : RuleOf<K>['default'] extends null | ''
+    ? null
+    : never;
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+type Property<
+  Name extends string,
+  R extends KeyRule,
+> = `${Camel<Name>}${R['type'] extends 'duration' ? 'Ms' : ''}`;
+
+/** The values of a section as a Config has them: `propertyOf` names them, and one that is not set is null. */
+export type Section<S extends string> = {
+  readonly [K in keyof typeof ROWS as K extends `${S}.${infer Name}` ? Property<Name, RuleOf<K>> : never]:
+    | SetValue<RuleOf<K>>
+    | Unset<K>;
+};
+
+/** The sections that are one table each, with names of their own. */
+export type PlainSection = Exclude<
+  keyof typeof ROWS extends `${infer S}.${string}` ? S : never,
+  'groups' | `${string}[]`
+>;

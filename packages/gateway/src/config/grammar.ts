@@ -1,4 +1,5 @@
 import { isName, parsePrincipal } from '../core/principal.ts';
+import { PROTECTED_NAMES } from '../core/protected.table.ts';
 
 type Grammar = { readonly accepts: (text: string) => boolean; readonly expected: string };
 
@@ -39,6 +40,10 @@ export const GRAMMARS = {
   'inner-path': {
     accepts: (text) => /^[^/\0][^\0]{0,4095}$/.test(text) && !text.split('/').includes('..'),
     expected: 'a path inside the workspace such as ".git/hooks", relative and without ".."',
+  },
+  'protected-row': {
+    accepts: (text) => PROTECTED_NAMES.some((name) => name === text),
+    expected: `one of ${PROTECTED_NAMES.join(', ')}`,
   },
   program: {
     accepts: (text) => /^[^\0/]{1,255}$|^\/[^\0]{1,4095}$/.test(text),

@@ -27,8 +27,7 @@ type Source = { readonly stateDir: string; readonly configPath?: string | undefi
 export async function loadConfig({ stateDir, configPath }: Source): Promise<Config> {
   const file = readConfigFile(configPath ?? join(stateDir, CONFIG_FILE));
   if (file === null && configPath !== undefined) {
-    const what = `Cannot read ${quote(configPath)}: the file does not exist, expected the configuration`;
-    throw invalidConfig(CONFIG_FILE, undefined, what);
+    throw unreadable(CONFIG_FILE, quote(configPath), 'the file does not exist', 'the configuration');
   }
   return configOf(file);
 }
@@ -50,9 +49,8 @@ export async function configOf(file: ConfigFile | null): Promise<Config> {
  * line is needed (an error, `palisade config show`).
  */
 export async function findPositions(text: string): Promise<Positions> {
-  const { positionIn, readTree } = await import('./toml-tree.ts');
-  const tree = readTree(text);
-  return (path, at) => (tree.ok ? positionIn(tree.value, path, at) : undefined);
+  const { positionsIn } = await import('./toml-tree.ts');
+  return positionsIn(text);
 }
 
 function parseToml(file: ConfigFile): unknown {
@@ -61,14 +59,16 @@ function parseToml(file: ConfigFile): unknown {
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [summary = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
-    const what = `Cannot read the file: it is not valid TOML (${summary}), expected valid TOML`;
-    throw invalidConfig(file.name, error, what);
+    throw unreadable(at(file.name, error), 'the file', `it is not valid TOML (${summary})`, 'valid TOML');
   }
 }
 
-function invalidConfig(name: string, position: SourcePosition | undefined, what: string): CodedError {
-  const where = position === undefined ? name : `${name}:${position.line}:${position.column}`;
-  return new CodedError('config/invalid', `${where}: ${what}`);
+function at(name: string, { line, column }: SourcePosition): string {
+  return `${name}:${line}:${column}`;
+}
+
+function unreadable(where: string, what: string, is: string, expected: string): CodedError {
+  return new CodedError('config/invalid', `${where}: Cannot read ${what}: ${is}, expected ${expected}`);
 }
 
 /** Reads the file as text that both TOML parsers understand alike; null when it does not exist. */
@@ -77,15 +77,15 @@ export function readConfigFile(path: string): ConfigFile | null {
   const bytes = readBytes(path, name);
   if (bytes === null) return null;
   if (!isUtf8(bytes)) {
-    const what = 'Cannot read the file: it has bytes that are not UTF-8, expected UTF-8';
-    throw invalidConfig(name, positionOfBadUtf8(bytes), what);
+    const where = at(name, positionOfBadUtf8(bytes));
+    throw unreadable(where, 'the file', 'it has bytes that are not UTF-8', 'UTF-8');
   }
   const text = new TextDecoder().decode(bytes);
   // The decoder took one byte order mark; a second one is skipped by one TOML parser and refused by the other.
   const bad = text.search(/\0|^\ufeff/);
   if (bad >= 0) {
-    const what = 'Cannot read the file: it has a NUL or a second byte order mark, expected text';
-    throw invalidConfig(name, positionAt(text, bad), what);
+    const where = at(name, positionAt(text, bad));
+    throw unreadable(where, 'the file', 'it has a NUL or a second byte order mark', 'text');
   }
   return { name, path, text };
 }
@@ -102,25 +102,20 @@ function readBytes(path: string, name: string): Uint8Array | null {
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error instanceof CodedError) throw error;
     if (error.code === 'ENOENT') return null;
-    const what = `Cannot read ${quote(path)}: ${error.code}, expected a readable file`;
-    throw invalidConfig(name, undefined, what);
+    throw unreadable(name, quote(path), String(error.code), 'a readable file');
   }
 }
 
 function readRegular(fd: number, name: string): Uint8Array {
-  if (!fstatSync(fd).isFile()) {
-    const what = 'Cannot read the file: it is not a regular file, expected a regular file';
-    throw invalidConfig(name, undefined, what);
-  }
+  if (!fstatSync(fd).isFile())
+    throw unreadable(name, 'the file', 'it is not a regular file', 'a regular file');
   // Boundary: at most one byte more than allowed is ever read, however the file grows.
   const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
   let length = 0;
   for (let count = 1; count > 0 && length < buffer.length; length += count) {
     count = readSync(fd, buffer, length, buffer.length - length, null);
   }
-  if (length > MAX_FILE_BYTES) {
-    const what = `Cannot read the file: it is too large, expected at most ${MAX_FILE_BYTES} bytes`;
-    throw invalidConfig(name, undefined, what);
-  }
+  if (length > MAX_FILE_BYTES)
+    throw unreadable(name, 'the file', 'it is too large', `at most ${MAX_FILE_BYTES} bytes`);
   return buffer.subarray(0, length);
 }

@@ -7,6 +7,7 @@ import {
   type SourcePosition,
   type ValuePath,
 } from '../core/result.ts';
+import type { Positions } from '../core/shape-problem.ts';
 
 /*
  * Positions in a TOML file. smol-toml reads the values; a second parser gives the syntax tree. The tree is walked by
@@ -41,6 +42,12 @@ export function readTree(text: string): Result<Spot, Problem & { readonly positi
     const position = { line: error.lineNumber, column: error.column + 1 };
     return reject({ subject: 'the file', is: error.message, expected: 'valid TOML', position });
   }
+}
+
+/** Finds positions in a text; one that the second parser rejects has none. */
+export function positionsIn(text: string): Positions {
+  const tree = readTree(text);
+  return (path, at) => (tree.ok ? positionIn(tree.value, path, at) : undefined);
 }
 
 /** The position of a path's key or value; undefined when the file does not mention it. */

@@ -16,6 +16,11 @@ export class CodedError extends Error {
   }
 }
 
+/** The error of a request or a command that is not valid. */
+export function wrongUsage(message: string, remedy?: string): CodedError {
+  return new CodedError('door/wrong-usage', message, { remedy });
+}
+
 /** Why a running call is ended: what it runs with may no longer be used. It is the reason of the abort signal. */
 export class Withdrawn extends Error {
   override readonly name = 'Withdrawn';

@@ -1,4 +1,4 @@
-import { jsonPositions } from './json-positions.ts';
+import { findNodeAtLocation, parseTree } from 'jsonc-parser/lib/esm/main.js';
 import { accept, type Problem, type Result, reject } from './result.ts';
 import {
   check,
@@ -11,17 +11,16 @@ import {
   table,
   textLike,
 } from './shape.ts';
-import { describeValue, locate } from './shape-problem.ts';
+import { describeValue, locate, type Positions } from './shape-problem.ts';
 import { parseStrict, type StrictLimits } from './strict-json.ts';
+import { positionAt } from './text-position.ts';
 
 /* Shapes of the JSON that programs write: what is kept in the database, and documents of other tools. */
 
-/** What a shape describes. */
 export type Shaped<S> = S extends Shape<infer T> ? T : never;
 
 export const anyText: Shape<string> = textLike('a text', () => true);
 
-/** A whole number that is not negative. */
 export const whole: Shape<number> = (raw, site) => {
   if (typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0) return raw;
   return note(site, { is: describeValue(raw), expected: 'a whole number of at least 0' });
@@ -86,4 +85,15 @@ export function readJson<T>(
   // Boundary: finding a position takes a walk over the text, and a hostile one has thousands of problems.
   const [first] = locate(checked.problem.slice(0, 1), jsonPositions(text));
   return reject(first ?? { subject: 'the file', is: 'it is empty', expected: 'a document' });
+}
+
+/** Finds keys and values in a text that `parseStrict` accepted. */
+export function jsonPositions(text: string): Positions {
+  const tree = parseTree(text);
+  return (path, at) => {
+    const value = tree && findNodeAtLocation(tree, [...path]);
+    const key = value?.parent?.type === 'property' ? value.parent.children?.[0] : undefined;
+    const found = at === 'key' ? (key ?? value) : value;
+    return found && positionAt(text, found.offset);
+  };
 }

@@ -8,7 +8,6 @@ export type Principal = {
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
 const PRINCIPAL = /^(agent|user|service):(.+)$/;
 
-/** Whether a text can name a principal, a tenant or a run. */
 export function isName(text: string): boolean {
   return NAME.test(text);
 }

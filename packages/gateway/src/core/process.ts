@@ -1,29 +1,43 @@
 import type { Digest } from './digest.ts';
+import type { Limits } from './limits.ts';
+import type { ProtectedName } from './protected.table.ts';
 
-/** The limits of a command's run; each applies to its whole process tree unless it says otherwise. */
-export type ProcessLimits = {
-  readonly wallMs: number;
-  readonly cpuMs: number;
-  readonly memoryBytes: number;
-  /** Standard output and standard error together. */
-  readonly outputBytes: number;
+/** The limits of a command's run, for its whole process tree; its output is that of both streams together. */
+export type ProcessLimits = Omit<Limits, 'fuel'> & {
   /** One file. */
   readonly fileBytes: number;
   readonly processes: number;
   /** Per process. */
   readonly openFiles: number;
-  /** Sent and received through the proxy of the run. */
-  readonly egressBytes: number;
 };
 
 /** How the network is restricted: by the kernel, only by checking the arguments, or not at all. */
 export type EgressMode = 'strict' | 'preflight' | 'none';
+
+/** Where a jail has its workspace when the path that it has outside is taken inside. */
+export const INNER_WORKSPACE = '/workspace';
+
+/** A file of a command, as it was judged: the program, or a script and what reads it. */
+export type JudgedFile = {
+  /** With all links resolved. */
+  readonly path: string;
+  readonly sha256: Digest;
+  readonly sizeBytes: number;
+  /** For a script: what its first line puts before its path, the interpreter's name and perhaps an argument. */
+  readonly interpreter: readonly string[];
+  /** Where only root can change the file: its numbers, by which the launcher recognises it. */
+  readonly identity: string | null;
+  /** Whether the launcher makes sure that what runs has this digest, whatever happens to the file. */
+  readonly isPinned: boolean;
+};
 
 /** A command whose every argument was checked: what the policies judged and what runs. */
 export type ProcessTerms = {
   /** The file that is executed, with all links resolved. */
   readonly executable: string;
   readonly executableSha256: Digest;
+  /** The executable and, if it is a script, the chain of its interpreters; empty for the gateway's own programs. */
+  readonly files: readonly JudgedFile[];
   /** The arguments of the command, its own name first. */
   readonly argv: readonly string[];
   /** The canonical directory that the run may write to. */
@@ -42,6 +56,8 @@ export type ProcessTerms = {
   readonly readOnly: readonly string[];
   /** Paths in the workspace, relative to it, that the run must not change. */
   readonly protectedPaths: readonly string[];
+  /** Rows of the protected files that the run may write. */
+  readonly allowedWrites: readonly ProtectedName[];
 };
 
 /** What kind of program is started: for an interpreter, a shell or a launcher the arguments are programs themselves. */
@@ -55,6 +71,8 @@ export type ProcessTierName = (typeof PROCESS_TIER_NAMES)[number];
 export type ProcessFacts = {
   readonly kind: ExecutableKind;
   readonly tier: ProcessTierName;
+  /** The directory that the operator granted and that the workspace lies in. */
+  readonly root: string;
   /** Every path that the arguments may refer to, resolved. */
   readonly paths: readonly string[];
   /** Every host that the arguments name. */
@@ -65,9 +83,23 @@ export type ProcessFacts = {
 export type PreparedProcess = {
   readonly terms: ProcessTerms;
   readonly facts: ProcessFacts;
-  /** Checks again right before the start: describes what has changed since it was judged; null when nothing has. */
-  readonly stillHolds: () => string | null;
+  /**
+   * Checks again right before the start: describes what has changed since it was judged; null when nothing has. The
+   * descriptor is that of the workspace which the run gets.
+   */
+  readonly stillHolds: (workspaceFd: number) => string | null;
 };
+
+/** Whether what runs is certain to have the digest of this file. */
+export function isCertain({ identity, isPinned }: JudgedFile): boolean {
+  return identity !== null || isPinned;
+}
+
+/** The same command with every file held to its digest: for a decision that depends on them. */
+export function withPins(process: PreparedProcess): PreparedProcess {
+  const files = process.terms.files.map((file) => ({ ...file, isPinned: file.identity === null }));
+  return { ...process, terms: { ...process.terms, files } };
+}
 
 export type LimitName = 'wall' | 'cpu' | 'memory' | 'output' | 'file_size' | 'processes' | 'open_files';
 

@@ -12,7 +12,6 @@ export type Exchange = {
 
 /** What counts depend on, beside the module: the fuel of two engines is compared only where all of it is equal. */
 export type EngineFacts = {
-  /** The version of the meter. */
   readonly meter: number;
   readonly form: string;
   readonly isDeterministic: boolean;
@@ -31,6 +30,7 @@ export type Recording = {
   readonly counts: Readonly<Record<string, number>>;
   readonly limits: Readonly<Record<string, number>>;
   readonly startedMs: number;
+  /** Of its random bytes, in hexadecimal. */
   readonly seed: string;
   readonly config: Readonly<Record<string, string>>;
   readonly exchanges: readonly Exchange[];

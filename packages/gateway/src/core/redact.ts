@@ -19,7 +19,7 @@ export function makeRedactor(secrets: readonly Secret[]): (value: Json) => Json 
   for (const { name, value } of secrets) {
     const secret = value.trim();
     if (secret.length < MIN_SECRET_CHARS) continue;
-    for (const form of formsOf(secret)) if (!marks.has(form)) marks.set(form, `[redacted:${name}]`);
+    for (const form of spellingsOf(secret)) if (!marks.has(form)) marks.set(form, `[redacted:${name}]`);
   }
   if (marks.size === 0) return (value) => value;
   const replace = makeReplace([...marks].map(([text, mark]) => ({ text, mark })));
@@ -78,7 +78,7 @@ function redactObject(object: { readonly [key: string]: Json }, replace: (text: 
 }
 
 /** The spellings in which a value leaves a program: plain, escaped, percent-encoded, in hex and in base64. */
-function formsOf(secret: string): Set<string> {
+export function spellingsOf(secret: string): Set<string> {
   const bytes = Buffer.from(secret);
   const escaped = JSON.stringify(secret).slice(1, -1);
   const percent = percentEncode(bytes);
@@ -90,6 +90,7 @@ function formsOf(secret: string): Set<string> {
     percent,
     percent.replace(/%../g, (code) => code.toLowerCase()),
     percent.replaceAll('%20', '+'),
+    hex.replace(/../g, '%$&'),
     hex,
     hex.toUpperCase(),
     ...base64Forms(bytes),
@@ -108,19 +109,25 @@ function percentEncode(bytes: Uint8Array): string {
 
 /** Base64 of the value alone, and its inner characters inside a longer encoded text (`user:secret`) at each offset. */
 function base64Forms(bytes: Uint8Array): string[] {
-  const forms: string[] = [Buffer.from(bytes).toString('base64')];
-  for (const offset of [0, 1, 2]) {
-    const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString('base64')
-      .replace(/=+$/, '');
-    const isSharedAtEnd = (offset + bytes.length) % 3 !== 0;
-    const sharedAtStart = offset === 0 ? 0 : offset + 1;
-    forms.push(encoded.slice(sharedAtStart, isSharedAtEnd ? -1 : encoded.length));
-  }
-  forms.push(Buffer.from(bytes).toString('base64url'));
-  return forms.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
+  const whole = Buffer.from(bytes);
+  const forms = [whole.toString('base64'), ...base64Cores(bytes).map(({ text }) => text)];
+  return [...forms, whole.toString('base64url')].flatMap((form) => [
+    form,
+    form.replaceAll('+', '-').replaceAll('/', '_'),
+  ]);
 }
 
-function escapePattern(text: string): string {
+/** The characters that the value alone determines, at each of its three offsets, and how many neighbours share bits. */
+export function base64Cores(bytes: Uint8Array) {
+  return [0, 1, 2].map((offset) => {
+    const padded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+    const encoded = padded.replace(/=+$/, '');
+    const [before, after] = [offset === 0 ? 0 : 1, (offset + bytes.length) % 3 === 0 ? 0 : 1];
+    return { text: encoded.slice(offset + before, encoded.length - after), before, after };
+  });
+}
+
+/** A pattern for the text itself. */
+export function escapePattern(text: string): string {
   return text.replace(/[^A-Za-z0-9]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -9,7 +9,6 @@ export type SourcePosition = { readonly line: number; readonly column: number };
 /** The keys and indexes that lead to a value. */
 export type ValuePath = readonly (string | number)[];
 
-/** What is wrong with one thing. */
 export type Problem = {
   /** The subject, as it follows `Cannot use`: `host "a..b"`. */
   readonly subject: string;
@@ -34,6 +33,11 @@ export function accept<T>(value: T): { readonly ok: true; readonly value: T } {
 
 export function reject<P>(problem: P): { readonly ok: false; readonly problem: P } {
   return { ok: false, problem };
+}
+
+/** The rejection of one thing by what is wrong with it. */
+export function unfit(subject: string, is: string, expected: string) {
+  return reject({ subject, is, expected });
 }
 
 /** The problem as one sentence. */

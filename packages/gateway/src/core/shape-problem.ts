@@ -13,7 +13,6 @@ export type ShapeProblem = Pick<Problem, 'subject' | 'is' | 'expected'> & {
   readonly hint: () => string | null;
 };
 
-/** The problem of a value that does not match. */
 export function misfitAt(path: ValuePath, { is, expected, hint = null }: Misfit): ShapeProblem {
   return { subject: spellPath(path), is, expected, path, at: 'value', hint: () => hint };
 }

@@ -20,7 +20,6 @@ import { fold, nearest } from './suggest.ts';
 /** Returns the value, or notes what is wrong with it and returns undefined. */
 export type Shape<T> = (raw: unknown, site: ValueSite) => T | undefined;
 
-/** The path of a value, and where its problems are collected. */
 export type ValueSite = { readonly path: ValuePath; readonly found: ShapeProblem[] };
 
 /** A table as TOML and JSON parsers return it. */

@@ -2,10 +2,7 @@ import { quote } from './hostile-text.ts';
 import { LOOK_ALIKES } from './look-alikes.table.ts';
 import { accept, type Problem, type Result, reject } from './result.ts';
 
-type KeyRule = Pick<Problem, 'is' | 'expected'> & {
-  readonly fault: string;
-  readonly isBroken: (raw: string) => boolean;
-};
+type KeyRule = readonly [fault: string, isBroken: (raw: string) => boolean, is: string, expected: string];
 
 export const STORAGE_KEY_BYTES = 512;
 
@@ -14,69 +11,49 @@ const listed: ReadonlySet<string> = new Set(LOOK_ALIKES.map(({ char }) => char))
 
 /** The rules for keys. The first broken rule names the refusal. */
 const KEY_RULES = [
-  {
-    fault: 'empty',
-    isBroken: (raw) => raw === '',
-    is: 'it is empty',
-    expected: 'at least one character',
-  },
-  {
-    fault: 'too-long',
+  ['empty', (raw) => raw === '', 'it is empty', 'at least one character'],
+  [
+    'too-long',
     // No character takes fewer bytes than it has units: what is far too long is not measured.
-    isBroken: (raw) => raw.length > STORAGE_KEY_BYTES || Buffer.byteLength(raw) > STORAGE_KEY_BYTES,
-    is: 'it is too long',
-    expected: `at most ${STORAGE_KEY_BYTES} bytes of UTF-8`,
-  },
-  {
-    fault: 'not-unicode',
+    (raw) => raw.length > STORAGE_KEY_BYTES || Buffer.byteLength(raw) > STORAGE_KEY_BYTES,
+    'it is too long',
+    `at most ${STORAGE_KEY_BYTES} bytes of UTF-8`,
+  ],
+  [
+    'not-unicode',
     // A character that is unassigned today may have another normal form tomorrow, and its key would be lost.
-    isBroken: (raw) => /[\p{Surrogate}\p{Unassigned}]/u.test(raw),
-    is: 'it has half a character or one that Unicode does not know',
-    expected: 'assigned characters',
-  },
-  {
-    fault: 'control',
+    (raw) => /[\p{Surrogate}\p{Unassigned}]/u.test(raw),
+    'it has half a character or one that Unicode does not know',
+    'assigned characters',
+  ],
+  [
+    'control',
     // Keys are shown in lists and logs, so characters that break or reverse lines are not allowed.
-    isBroken: (raw) => /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\p{Bidi_Control}]/u.test(raw),
-    is: 'it has a control character',
-    expected: 'none of those that break or turn a line',
-  },
-  {
-    fault: 'backslash',
-    isBroken: (raw) => raw.includes('\\'),
-    is: 'it has a backslash',
-    expected: 'segments separated by "/"',
-  },
-  {
-    fault: 'not-normal',
-    isBroken: (raw) => raw.normalize('NFC') !== raw,
-    is: 'it is not in the normal form NFC',
-    expected: 'the one spelling of each character',
-  },
-  {
-    fault: 'look-alike',
-    isBroken: (raw) => !ASCII.test(raw) && [...raw].some(isLookAlike),
-    is: 'it has a character that passes for a dot, a slash or a backslash',
-    expected: 'the plain "." and "/"',
-  },
-  {
-    fault: 'outer-slash',
-    isBroken: (raw) => raw.startsWith('/') || raw.endsWith('/'),
-    is: 'it begins or ends with "/"',
-    expected: 'a segment there',
-  },
-  {
-    fault: 'empty-segment',
-    isBroken: (raw) => raw.includes('//'),
-    is: 'it has an empty segment',
-    expected: 'one "/" between segments',
-  },
-  {
-    fault: 'dot-segment',
-    isBroken: (raw) => /(?:^|\/)\.{1,2}(?:\/|$)/.test(raw),
-    is: 'it has the segment "." or ".."',
-    expected: 'segments that are names',
-  },
+    (raw) => /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\p{Bidi_Control}]/u.test(raw),
+    'it has a control character',
+    'none of those that break or turn a line',
+  ],
+  ['backslash', (raw) => raw.includes('\\'), 'it has a backslash', 'segments separated by "/"'],
+  [
+    'not-normal',
+    (raw) => raw.normalize('NFC') !== raw,
+    'it is not in the normal form NFC',
+    'the one spelling of each character',
+  ],
+  [
+    'look-alike',
+    (raw) => !ASCII.test(raw) && [...raw].some(isLookAlike),
+    'it has a character that passes for a dot, a slash or a backslash',
+    'the plain "." and "/"',
+  ],
+  ['outer-slash', (raw) => /^\/|\/$/.test(raw), 'it begins or ends with "/"', 'a segment there'],
+  ['empty-segment', (raw) => raw.includes('//'), 'it has an empty segment', 'one "/" between segments'],
+  [
+    'dot-segment',
+    (raw) => /(?:^|\/)\.{1,2}(?:\/|$)/.test(raw),
+    'it has the segment "." or ".."',
+    'segments that are names',
+  ],
 ] as const satisfies readonly KeyRule[];
 
 function isLookAlike(char: string): boolean {
@@ -90,7 +67,7 @@ export type StorageKey = string & { readonly storageKey: unique symbol };
 /** The scope of a grant or a list: a key and everything beneath it, or the whole space (the empty text). */
 export type StoragePrefix = string & { readonly storagePrefix: unique symbol };
 
-type KeyFault = (typeof KEY_RULES)[number]['fault'];
+type KeyFault = (typeof KEY_RULES)[number][0];
 
 /** Why a text is not a key; names the first rule that it breaks. */
 type KeyProblem = Problem & { readonly fault: KeyFault };
@@ -98,9 +75,9 @@ type KeyProblem = Problem & { readonly fault: KeyFault };
 /** Parses a key; it is refused with the name of the first rule that it breaks, never repaired. */
 export function parseKey(raw: string): Result<StorageKey, KeyProblem> {
   // Boundary: a skill chose this text; past this line it means the same to every reader.
-  const broken = KEY_RULES.find(({ isBroken }) => isBroken(raw));
+  const broken = KEY_RULES.find(([, isBroken]) => isBroken(raw));
   if (broken === undefined) return accept(raw as StorageKey);
-  const { fault, is, expected } = broken;
+  const [fault, , is, expected] = broken;
   return reject({ subject: `key ${quote(raw)}`, is, expected, fault });
 }
 

@@ -25,7 +25,6 @@ export type Executor =
   /** A tool of an MCP server that runs in its own sandbox; `tool` is the server's name for it. */
   | UpstreamExecutor;
 
-/** What an upstream server does beside running tools. */
 export type UpstreamMethod = 'resources/read' | 'prompts/get' | 'completion/complete';
 
 export type UpstreamExecutor = {

@@ -57,16 +57,12 @@ export type StorageGrant = { readonly read: readonly string[]; readonly write: r
 export type ChannelGrant = { readonly name: string; readonly publish: boolean; readonly receive: boolean };
 
 /** The capabilities that a skill requests. A guest knows a capability by its position in the list. */
-export type Asks = {
+export type Asks = Pick<WasmGrants, 'channels' | 'log' | 'clock' | 'random'> & {
   /** Entries of an allow-list. */
   readonly http: readonly string[];
   readonly secrets: readonly AskedSecret[];
   /** Prefixes of keys in the space of the skill; both empty: no storage. */
   readonly storage: StorageGrant;
-  readonly channels: readonly ChannelGrant[];
-  readonly log: boolean;
-  readonly clock: boolean;
-  readonly random: boolean;
   /** Keys whose values the operator provides; null: it has no configuration. */
   readonly config: readonly string[] | null;
   /** Whether it declares that its hosts are not all named. */
@@ -94,7 +90,6 @@ export function countOf(grants: WasmGrants, kind: CapabilityKind): number {
   return grants[CAPABILITY_KINDS[kind].list].length;
 }
 
-/** Whether anything of this kind was granted. */
 export function hasGrant(grants: WasmGrants, kind: GrantKind): boolean {
   if (isCapabilityKind(kind)) return countOf(grants, kind) > 0;
   return kind === 'config' ? grants.config !== null : grants[kind];
@@ -120,7 +115,6 @@ export type WasmProgram = {
 /** One grammar from manifest to configuration to run: no separator, quote or upper case, no dot or dash at an end. */
 const CAPABILITY_NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 
-/** How messages describe the grammar. */
 export const CAPABILITY_NAME_SHAPE =
   'up to 64 lower-case letters, digits and . _ - that begin and end with a letter or digit';
 

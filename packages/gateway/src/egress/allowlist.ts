@@ -1,7 +1,6 @@
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Problem, type Result, reject } from '../core/result.ts';
-import type { Address } from './address.ts';
-import { type AddressRange, plantRanges, type RangeTree, ringAround } from './address-range.ts';
+import { type Address, type AddressRange, plantRanges, type RangeTree, ringAround } from './address.ts';
 import type { Host } from './authority.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 import { type HostPattern, parseRule, type Rule } from './rule.ts';

@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { quote } from '../core/hostile-text.ts';
-import { accept, type Result, reject } from '../core/result.ts';
+import { accept, type Result, unfit } from '../core/result.ts';
 import { type Address, formatAddress, parseAddress } from './address.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 
@@ -66,15 +66,10 @@ export function parseHost(raw: string): Result<Host> {
 export function parseAuthority(raw: string): Result<Authority> {
   const problem = problemIn(raw);
   const subject = `address ${quote(raw)}`;
-  if (problem !== null) return reject({ subject, is: problem, expected: '"host:port"' });
+  if (problem !== null) return unfit(subject, problem, '"host:port"');
   const [whole, rawHost = '', rawPort] = /^(\[[^[\]]*\]|[^:[\]]*)(?::([^:]*))?$/.exec(raw) ?? [];
-  if (whole === undefined) {
-    return reject({
-      subject,
-      is: 'it has more than one ":"',
-      expected: '"host:port" or "[IPv6 address]:port"',
-    });
-  }
+  if (whole === undefined)
+    return unfit(subject, 'it has more than one ":"', '"host:port" or "[IPv6 address]:port"');
   const port = rawPort === undefined ? null : parsePort(rawPort);
   if (port !== null && !port.ok) return port;
   const host = parseHost(rawHost);
@@ -86,11 +81,7 @@ export function parsePort(raw: string): Result<number> {
   // Boundary: a sign, a leading zero or a letter would be read differently by other parsers.
   const port = PORT.test(raw) ? Number(raw) : 0;
   if (port >= 1 && port <= 65_535) return accept(port);
-  return reject({
-    subject: `port ${quote(raw)}`,
-    is: 'it is not a port number',
-    expected: 'one from 1 to 65535',
-  });
+  return unfit(`port ${quote(raw)}`, 'it is not a port number', 'one from 1 to 65535');
 }
 
 /** The one spelling of a host in records and messages, and the one that a lookup gets. */
@@ -104,7 +95,7 @@ export function formatAuthority(host: Host, port: number): string {
 }
 
 function rejectHost(raw: string, is: string, expected = EXPECTED) {
-  return reject({ subject: `host ${quote(raw)}`, is, expected });
+  return unfit(`host ${quote(raw)}`, is, expected);
 }
 
 function problemIn(raw: string): string | null {
@@ -162,22 +153,14 @@ export function parseHttpUrl(raw: string): Result<HttpUrl> {
   const subject = `URL ${quote(raw)}`;
   const [whole, rawScheme = '', rawAuthority = '', rest = ''] = URL_PARTS.exec(raw) ?? [];
   const scheme = rawScheme.toLowerCase();
-  if (whole === undefined || (scheme !== 'http' && scheme !== 'https')) {
-    return reject({
-      subject,
-      is: 'it does not begin with "http://" or "https://"',
-      expected: 'an absolute URL',
-    });
-  }
+  if (whole === undefined || (scheme !== 'http' && scheme !== 'https'))
+    return unfit(subject, 'it does not begin with "http://" or "https://"', 'an absolute URL');
   const authority = parseAuthority(rawAuthority);
   if (!authority.ok) return authority;
   // Boundary: a backslash is a slash to some parsers and a part of the name to others; a fragment is never sent.
   if (/[^!-~]|[\\#]/.test(rest)) {
-    return reject({
-      subject,
-      is: 'its path has a "#", a backslash or a character outside printable ASCII',
-      expected: 'it percent-encoded or left out',
-    });
+    const is = 'its path has a "#", a backslash or a character outside printable ASCII';
+    return unfit(subject, is, 'it percent-encoded or left out');
   }
   const { host, port } = authority.value;
   return accept({
@@ -198,11 +181,7 @@ export function formatSite({ scheme, host, port }: Site): string {
 export function readUrl(raw: string): Result<HttpUrl> {
   const url = parseHttpUrl(raw);
   if (url.ok || !raw.includes('@')) return url;
-  return reject({
-    subject: 'URL',
-    is: 'it has a user name or is malformed',
-    expected: '"https://host/path"',
-  });
+  return unfit('URL', 'it has a user name or is malformed', '"https://host/path"');
 }
 
 export function formatOrigin(url: HttpUrl): string {

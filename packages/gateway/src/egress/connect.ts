@@ -40,7 +40,6 @@ export type ConnectFailure = {
 
 export type Connection = { readonly socket: Socket; readonly address: Address };
 
-/** The final decision, and the connection that resulted. */
 export type Reached = {
   readonly decision: EgressDecision;
   readonly connection: Result<Connection, ConnectFailure>;

@@ -1,7 +1,6 @@
 import { quote } from '../core/hostile-text.ts';
 import { sentenceOf } from '../core/result.ts';
-import { type Address, formatAddress } from './address.ts';
-import { isInside } from './address-range.ts';
+import { type Address, formatAddress, isInside } from './address.ts';
 import { type AllowList, rulesByPattern, rulesFor } from './allowlist.ts';
 import { DEFAULT_PORTS, formatAuthority, formatHost, type Host, parseHost, type Site } from './authority.ts';
 import type { Own } from './resolve.ts';
@@ -143,6 +142,9 @@ function whyNoneFits({ source }: AllowList, groups: readonly RuleGroup[], reques
   const normalized = normalizeRequest(request);
   const term = unmetTerm(near, normalized) ?? 'port';
   const entry = quote(near.entry);
+  const override = request.overrides?.find((each) => each.term === term);
+  if (override !== undefined)
+    return `the entry ${entry} requires its ${term}, which its ${override.by} may override, expected a request without that`;
   if (!isUnseen(term, normalized))
     return `its ${term} is not allowed by the entry ${entry}, expected an entry of ${source} that allows it`;
   const opened = `${quote(formatHost(request.host))} in process.egress_intercept`;

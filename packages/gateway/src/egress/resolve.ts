@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { rootCertificates } from 'node:tls';
 import { quote } from '../core/hostile-text.ts';
-import { accept, type Problem, type Result, reject } from '../core/result.ts';
+import { accept, type Problem, type Result, unfit } from '../core/result.ts';
 import { type Address, isSameAddress, parseAddress } from './address.ts';
 import type { AllowList } from './allowlist.ts';
 import { formatAuthority, type HostName } from './authority.ts';
@@ -33,7 +33,6 @@ type Dialable = {
   readonly addresses: readonly [Address, ...Address[]];
 };
 
-/** A denial and the step that it came from. */
 type Undialable = Denial & { readonly at: 'list' | 'lookup' | 'address' };
 
 /** What is special in a way that leads to this machine. */
@@ -69,12 +68,7 @@ async function addressesOf({ host }: EgressRequest, options: ResolveOptions): Pr
   for (const answer of answers.value) {
     const address = parseAddress(answer);
     // Boundary: what cannot be checked is not connected to; a zone, say, points at an interface of this machine.
-    if (address === null)
-      return reject({
-        subject: `host ${quote(host.name)}`,
-        is: `its name resolves to ${quote(answer)}`,
-        expected: 'an IP address',
-      });
+    if (address === null) return fail(host.name, `its name resolves to ${quote(answer)}`, 'an IP address');
     if (!addresses.some((each) => isSameAddress(each, address))) addresses.push(address);
   }
   return accept(addresses);
@@ -153,7 +147,7 @@ function checkAnswers(name: HostName, answers: readonly string[]): Result<readon
 }
 
 function fail(name: HostName, is: string, expected: string) {
-  return reject({ subject: `host ${quote(name)}`, is, expected });
+  return unfit(`host ${quote(name)}`, is, expected);
 }
 
 /** The code of a connection or lookup error. The message is left out: it could contain text from the other side. */
@@ -179,7 +173,6 @@ export class LookupTurns {
     this.#atOnce = atOnce;
   }
 
-  /** The lookup of one run. */
   forRun(): Lookup {
     const run = {};
     return (name, signal) =>
@@ -251,7 +244,6 @@ function readOwn(text: string): Address {
   return address;
 }
 
-/** The certificates of authorities bundled with Node. */
 export function nodeCertificates(): string {
   return rootCertificates.join('\n');
 }

@@ -1,4 +1,5 @@
 import type { Scheme } from './authority.ts';
+import type { Override } from './overrides.ts';
 import { type HostPattern, isBeneath, normalizePath, type Rule, widenPath } from './rule.ts';
 
 /*
@@ -103,6 +104,8 @@ export type RequestDetails = {
   readonly scheme?: Scheme | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
+  /** What else than the method and the path a server may go by. */
+  readonly overrides?: readonly Override[] | undefined;
 };
 
 /** A request in the forms that rules compare. A path is parsed only when the first rule needs it. */
@@ -119,7 +122,16 @@ export type NormalizedRequest = {
 
 export type Term = 'port' | 'scheme' | 'method' | 'path';
 
-export function normalizeRequest({ port, scheme, method, path: raw }: RequestDetails): NormalizedRequest {
+export function normalizeRequest({
+  port,
+  scheme,
+  overrides = [],
+  ...sent
+}: RequestDetails): NormalizedRequest {
+  // Boundary: a method or a path that a server may take from elsewhere is not known.
+  const isSure = (term: Term) => overrides.every((each) => each.term !== term);
+  const method = isSure('method') ? sent.method : undefined;
+  const raw = isSure('path') ? sent.path : undefined;
   let plain: string | null | undefined;
   let wide: string | null | undefined;
   const path = () => {

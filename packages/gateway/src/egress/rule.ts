@@ -1,7 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { quote } from '../core/hostile-text.ts';
-import { accept, type Result, reject } from '../core/result.ts';
-import { formatAddress } from './address.ts';
-import { type AddressRange, parseRange, rangeOf } from './address-range.ts';
+import { accept, type Result, unfit } from '../core/result.ts';
+import { type AddressRange, formatAddress, parseRange, rangeOf } from './address.ts';
 import { DEFAULT_PORTS, type HostName, parseHost, parsePort, type Scheme } from './authority.ts';
 import { EGRESS_LIMITS, LEAST_PREFIX_BITS } from './limits.ts';
 
@@ -105,7 +105,7 @@ function parseHostAndPort(raw: string, rawBits: string | null): Result<Target> {
 }
 
 function refuseEntry(entry: string, is: string, expected: string) {
-  return reject({ subject: `entry ${quote(entry)}`, is, expected });
+  return unfit(`entry ${quote(entry)}`, is, expected);
 }
 
 /** Which hosts an entry means. `below` means the subdomains of its name, without the name itself. */
@@ -137,11 +137,8 @@ export function parseHostPattern(rawHost: string, rawBits: string | null): Resul
 function parseRangePattern(rawHost: string, rawBits: string): Result<HostPattern> {
   // Boundary: as for an address, only the plain spelling; a leading zero would make a part octal.
   if (!/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])$/.test(rawHost) || /(?:^|\.)0\d/.test(rawHost)) {
-    return refuseHost(
-      `${rawHost}/${rawBits}`,
-      'it is neither a range nor a URL',
-      '"10.1.2.0/24" or "https://…"',
-    );
+    const expected = '"10.1.2.0/24" or "https://…"';
+    return refuseHost(`${rawHost}/${rawBits}`, 'it is neither a range nor a URL', expected);
   }
   const range = parseRange(rawHost, rawBits);
   return range.ok ? accept({ kind: 'range', range: range.value }) : range;
@@ -158,7 +155,7 @@ function widthProblem(place: HostPattern): string | null {
 }
 
 function refuseHost(raw: string, is: string, expected: string) {
-  return reject({ subject: `host ${quote(raw)}`, is, expected });
+  return unfit(`host ${quote(raw)}`, is, expected);
 }
 
 /*
@@ -176,6 +173,9 @@ const HIDDEN = /%(?:25)*(?:2[ef]|5c|[01][0-9a-f]|7f)/i;
 const BROKEN = /%(?![0-9A-Fa-f]{2})/;
 const CLIMBING = /\/\.{1,2}(?:(?:;|%3B)[^/]*)?(?=\/|$)/;
 const PARAMETERS = /(?:;|%3B)[^/]*/gi;
+const ENCODED_TEXT = /%[89A-Fa-f]/;
+/** Slashes and backslashes of other scripts, which best-fit conversions turn into the plain ones. */
+const LOOKS_LIKE_PATH = /[\u2044\u2215\u2216\u29f5\u29f8\u29f9]/;
 
 /** The path without its query, without needless encoding and empty segments; null when it is ambiguous. */
 export function normalizePath(raw: string): string | null {
@@ -183,10 +183,24 @@ export function normalizePath(raw: string): string | null {
   const path = query < 0 ? raw : raw.slice(0, query);
   // Boundary: a prefix means nothing for a path that a server could take for one outside it.
   if (path.length > EGRESS_LIMITS.pathChars) return null;
-  if (PLAIN.test(path)) return path;
-  if (!PATH.test(path) || HIDDEN.test(path) || BROKEN.test(path)) return null;
+  const isPlain = PLAIN.test(path);
+  if (!isPlain && (!PATH.test(path) || HIDDEN.test(path) || BROKEN.test(path))) return null;
+  if (ENCODED_TEXT.test(path) && !isOneText(path)) return null;
+  if (isPlain) return path;
   const plain = path.replace(/%[0-9A-Fa-f]{2}/g, decodeUnreserved).replace(/\/{2,}/g, '/');
   return CLIMBING.test(plain) ? null : plain;
+}
+
+/**
+ * Whether the encoded bytes are UTF-8 of which no character means a dot or a separator to a lenient server. `%c0%ae` is
+ * a dot to decoders that accept overlong forms, and a full-width slash becomes a slash where text is normalized.
+ */
+function isOneText(path: string): boolean {
+  const bytes = path.replace(/%([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const text = Buffer.from(bytes, 'latin1');
+  if (!isUtf8(text)) return false;
+  const outsideAscii = text.toString().replace(/[\0-\x7f]+/g, '');
+  return !LOOKS_LIKE_PATH.test(outsideAscii) && !/[\0-\x2f:-@[-`{-\x7f]/.test(outsideAscii.normalize('NFKC'));
 }
 
 function decodeUnreserved(encoded: string): string {

@@ -1,3 +1,4 @@
+import { escapePattern, spellingsOf } from '../core/redact.ts';
 import type { Problem } from '../core/result.ts';
 import { DEFAULT_PORTS, type Host, type Site } from './authority.ts';
 import type { Field } from './http1/fields.ts';
@@ -7,8 +8,8 @@ import { EGRESS_LIMITS } from './limits.ts';
  * Secrets that a run uses without knowing them. The run has a placeholder and writes it where the secret belongs; on
  * the way out, and only on the way to the host that the secret is bound to, the value replaces it. That happens in
  * header values alone: a path ends up in logs, and a body is arbitrary data. Everywhere else the placeholder is sent as
- * it is, and is worthless. Headers that come back are searched for the value; bodies are not, so a host that echoes its
- * request in a body reveals the value to the run.
+ * it is, and is worthless. Headers that come back are searched for the value, also in common encodings; bodies are not,
+ * so a host that echoes its request in a body reveals the value to the run.
  */
 
 /** A value, its placeholder, and where the value may go. */
@@ -73,8 +74,29 @@ export function fillIn(fields: readonly Field[], site: Site, secrets: readonly B
     fields: filled,
     used: bound.map(({ name }) => name).filter((name) => names.has(name)),
     isBound: true,
-    hide: newSwapper(back, () => true),
+    hide: newHider(
+      newSwapper(back, () => true),
+      bound,
+    ),
   };
+}
+
+/** Puts back what was filled in, and then finds the values in the other spellings that a host may give them. */
+function newHider(putBack: Filled['hide'], bound: readonly BoundSecret[]): Filled['hide'] {
+  let echoes: readonly (readonly [RegExp, string])[] | null = null;
+  return (text) => {
+    echoes ??= bound.map(({ value, placeholder }) => [echoPattern(value), placeholder]);
+    return echoes.reduce((hidden, [pattern, to]) => hidden.replace(pattern, () => to), putBack(text));
+  };
+}
+
+/** Shorter texts would be found by chance. */
+const LEAST_SPELLING_CHARS = 8;
+
+/** A host that wants to pass a value on can always find another form: this finds what hosts echo. */
+function echoPattern(value: string): RegExp {
+  const encoded = [...spellingsOf(value)].filter(({ length }) => length >= LEAST_SPELLING_CHARS);
+  return new RegExp([onWire(value), ...encoded].map(escapePattern).join('|'), 'gi');
 }
 
 /**
@@ -95,16 +117,18 @@ function fillBasic(value: string, fill: (text: string) => string) {
   return { value: `${scheme}${sent}`, swap: { from: given, to: sent, name: '' } };
 }
 
-/** Headers of a host in which no secret is repeated. */
+/** Headers of a host in which no secret is repeated. One with a secret in its name is left out. */
 export function hideInFields(fields: readonly Field[], hide: Filled['hide']): readonly Field[] {
-  return fields.map((field) => ({ ...field, value: hide(field.value) }));
+  return fields
+    .filter(({ rawName }) => hide(rawName) === rawName)
+    .map((field) => ({ ...field, value: hide(field.value) }));
 }
 
 /** Replaces in one pass, the longest first, so that inserted text is not scanned again. */
 function newSwapper(swaps: readonly Swap[], isMeant: (swap: Swap) => boolean): (text: string) => string {
   const byText = new Map(swaps.map((swap) => [swap.from, swap]));
   const longestFirst = [...byText.keys()].toSorted((a, b) => b.length - a.length);
-  const pattern = new RegExp(longestFirst.map((text) => text.replace(/[^\w]/g, '\\$&')).join('|'), 'g');
+  const pattern = new RegExp(longestFirst.map((text) => escapePattern(text)).join('|'), 'g');
   return (text) =>
     text.replace(pattern, (found) => {
       const swap = byText.get(found);

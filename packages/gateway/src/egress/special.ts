@@ -1,13 +1,14 @@
 import { sentenceOf } from '../core/result.ts';
-import { type Address, isSameAddress } from './address.ts';
 import {
+  type Address,
   type AddressRange,
+  isSameAddress,
   parseRange,
   plantRanges,
   type RangeTree,
   rangeOf,
   ringAround,
-} from './address-range.ts';
+} from './address.ts';
 import { CARRIERS, ISATAP_MARKS, SPECIAL_RANGES } from './address-ranges.table.ts';
 
 /** Why an address is not simply a public one. */

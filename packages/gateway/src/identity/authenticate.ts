@@ -4,9 +4,8 @@ import type { Clock } from '../core/clock.ts';
 import { type Log, NO_LOG } from '../core/log.ts';
 import type { Lookup } from '../egress/resolve.ts';
 import type { Reader } from '../store/transaction.ts';
-import { findKeys } from './find-keys.ts';
 import { documentFetcher, type Network } from './issuer-documents.ts';
-import { IssuerKeys } from './issuer-keys.ts';
+import { findKeys, IssuerKeys } from './issuer-keys.ts';
 import { issuerOf } from './issuer-url.ts';
 import { type OauthParts, verifyAccessToken } from './oauth.ts';
 import { isOurs, verifyToken } from './tokens.ts';
@@ -67,7 +66,9 @@ export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
 function checkOwn(raw: string, { reader, clock }: AuthenticatorParts, log: Log): Authenticated {
   const verified = verifyToken(reader, raw, clock.nowMs());
   if (!verified.ok) return refuse(log, verified.reason, `token-${verified.reason}`);
-  const { id, principal, tenant, scopes, approver } = verified.token;
+  const { id, principal, tenant, scopes } = verified.token;
+  // Boundary: a question is answered with the credential that it is asked over, so only a person's own can answer.
+  const approver = principal.kind === 'user' && scopes.includes('approve') ? principal : null;
   const caller = { principal, tenant, scopes: new Set(scopes), credential: `token:${id}`, approver };
   return { ok: true, caller };
 }
@@ -93,10 +94,8 @@ function refusal(reason: Refused['reason'], is: string): Refused {
   return { ok: false, reason, message: `Cannot authenticate: ${is}` };
 }
 
-export type Presented = {
-  /** The value of the Authorization header; null: none. */
-  readonly authorization: string | null;
-};
+/** The value of the Authorization header; null: none. */
+export type Presented = { readonly authorization: string | null };
 
 export type Authenticated =
   | { readonly ok: true; readonly caller: Caller }

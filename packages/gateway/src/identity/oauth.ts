@@ -49,7 +49,8 @@ export async function verifyAccessToken(raw: string, parts: OauthParts): Promise
     const keys = await parts.keys.for({ alg, ...(kid === undefined ? {} : { kid }) });
     if (keys === null) return refuse('no-keys');
     const { payload } = await jwtVerify(raw, keys, termsOf(parts));
-    return judge(payload, parts);
+    const caller = callerOf(payload, parts.issuer, parts.tenant);
+    return caller === null ? refuse('no-principal') : { ok: true, caller };
   } catch (error) {
     return error instanceof errors.JWTExpired
       ? { ok: false, reason: 'expired', why: 'expired' }
@@ -67,11 +68,6 @@ function termsOf({ issuer, clock }: OauthParts) {
     clockTolerance: CLOCK_TOLERANCE_S,
     currentDate: new Date(clock.nowMs()),
   };
-}
-
-function judge(payload: JWTPayload, { issuer, tenant }: OauthParts): OauthVerdict {
-  const caller = callerOf(payload, issuer, tenant);
-  return caller === null ? refuse('no-principal') : { ok: true, caller };
 }
 
 /** Three parts of base64url, each in its one spelling. */

@@ -3,9 +3,9 @@ import type { Scope } from '../core/caller.ts';
 import { makeId, type Random } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, isName, type Principal, parsePrincipal } from '../core/principal.ts';
-import { adHoc, insertInto, type Reader, type Transaction } from '../store/transaction.ts';
+import type { Migration } from '../store/migrate.ts';
+import { adHoc, builder, insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { inOrder, isScope, narrowToKind, SCOPES_OF_KIND } from './scopes.table.ts';
-import { db, query, type TokenRow } from './tables.ts';
 
 /*
  * Tokens that this gateway made. A token names a principal; its bearer is that principal until it expires or is
@@ -14,6 +14,53 @@ import { db, query, type TokenRow } from './tables.ts';
  * costs microseconds. This module never reveals which part of a wrong token was wrong, and reports expiry and
  * revocation only to a caller with the secret. Policies decide who may create or revoke one (invoke/tokens.ts).
  */
+
+export type TokenRow = {
+  readonly id: string;
+  /** SHA-256 of the secret bytes, in hex: all that is kept of the secret. */
+  readonly digest: string;
+  readonly principal: string;
+  readonly tenant: string;
+  /** Scopes with a space between them, in the order of their table. */
+  readonly scopes: string;
+  /** Of earlier versions, which let a token name its approver; it counts for nothing. */
+  readonly approver: string | null;
+  readonly label: string;
+  readonly created_at_ms: number;
+  readonly created_by: string;
+  readonly expires_at_ms: number;
+  readonly revoked_at_ms: number | null;
+  readonly revoked_by: string | null;
+};
+
+/** `seq` is the order of creation, even if the clock was set back. */
+type IdentityTables = { identity_token: TokenRow & { readonly seq: number } };
+
+export const identityMigrations: readonly Migration[] = [
+  {
+    id: 'identity/001',
+    sql: `
+CREATE TABLE identity_token (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  digest TEXT NOT NULL CHECK (length(digest) = 64),
+  principal TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  approver TEXT,
+  label TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  expires_at_ms INTEGER NOT NULL,
+  revoked_at_ms INTEGER,
+  revoked_by TEXT CHECK ((revoked_by IS NULL) = (revoked_at_ms IS NULL))
+) STRICT;
+CREATE INDEX identity_token_by_tenant ON identity_token (tenant, seq);`,
+  },
+];
+
+const db = builder<IdentityTables>();
+const query = queries<IdentityTables>();
 
 /** What was made. The token is shown to its maker now and is not stored. */
 type Created = { readonly id: string; readonly token: string };
@@ -50,14 +97,14 @@ const updateRevoked = query<{ id: string; by: string; nowMs: number }>()((db, p)
 
 /** Makes a token. What is kept of it cannot be used in its place. */
 export function createToken(tx: Transaction, creating: Creating, random: Random): Created {
-  const { principal, tenant, scopes, approver, expiresAtMs, label, by, nowMs } = creating;
+  const { principal, tenant, scopes, expiresAtMs, label, by, nowMs } = creating;
   checkMinting(creating, nowMs);
   const id = makeId('tok', nowMs, random);
   const secret = random.bytes(SECRET_BYTES);
   tx.run(insertToken, {
     ...{ id, digest: digestOf(secret).toString('hex'), tenant, label },
     ...{ principal: formatPrincipal(principal), scopes: inOrder(scopes).join(' ') },
-    approver: approver === null ? null : formatPrincipal(approver),
+    approver: null,
     ...{ created_at_ms: nowMs, created_by: formatPrincipal(by), expires_at_ms: expiresAtMs },
     ...{ revoked_at_ms: null, revoked_by: null },
   });
@@ -104,21 +151,7 @@ function digestOf(secret: Uint8Array): Buffer {
 }
 
 /** A token as lists show it; without its secret. */
-export type Token = {
-  readonly id: string;
-  readonly principal: Principal;
-  readonly tenant: string;
-  readonly scopes: readonly Scope[];
-  /** The person at the client who may be prompted there; null if there is none. */
-  readonly approver: Principal | null;
-  /** What it is for, as its creator described it; empty if not described. */
-  readonly label: string;
-  readonly createdAtMs: number;
-  readonly createdBy: string;
-  readonly expiresAtMs: number;
-  readonly revokedAtMs: number | null;
-  readonly revokedBy: string | null;
-};
+export type Token = Readonly<NonNullable<ReturnType<typeof tokenOf>>>;
 
 type TokenState = 'active' | 'expired' | 'revoked';
 
@@ -128,13 +161,12 @@ export function stateOf({ revokedAtMs, expiresAtMs }: Token, nowMs: number): Tok
 }
 
 /** Reads a row; null when it was tampered with, and then it authenticates no one. */
-export function tokenOf(row: TokenRow): Token | null {
+export function tokenOf(row: TokenRow) {
   const principal = parsePrincipal(row.principal);
-  const approver = row.approver === null ? null : parsePrincipal(row.approver);
   // Boundary: a row that does not name its principal is valid for nothing, and one that claims too much is narrowed.
-  if (principal === null || (row.approver !== null && approver?.kind !== 'user')) return null;
+  if (principal === null) return null;
   return {
-    ...{ id: row.id, principal, tenant: row.tenant, approver, label: row.label },
+    ...{ id: row.id, principal, tenant: row.tenant, label: row.label },
     scopes: narrowToKind(inOrder(row.scopes.split(' ').filter(isScope)), principal),
     ...{ createdAtMs: row.created_at_ms, createdBy: row.created_by, expiresAtMs: row.expires_at_ms },
     ...{ revokedAtMs: row.revoked_at_ms, revokedBy: row.revoked_by },
@@ -181,8 +213,8 @@ export type Minting = {
   readonly principal: Principal;
   readonly tenant: string;
   readonly scopes: readonly Scope[];
-  readonly approver: Principal | null;
   readonly expiresAtMs: number;
+  /** What it is for, as its creator describes it; empty if not described. */
   readonly label: string;
 };
 
@@ -192,13 +224,10 @@ export const LABEL_CHARS = 128;
 
 /** Refuses what no token may be, whoever requests it. */
 export function checkMinting(minting: Minting, nowMs: number): void {
-  const { principal, tenant, approver, label } = minting;
+  const { principal, tenant, label } = minting;
   if (!isName(principal.name)) throw refuse(`the principal is called "${principal.name}"`, 'a name');
   if (!isName(tenant)) throw refuse(`the tenant is called "${tenant}"`, 'a name');
   checkScopes(minting);
-  // Boundary: only people are prompted. An agent that could name itself would approve its own calls.
-  if (approver !== null && (approver.kind !== 'user' || !isName(approver.name)))
-    throw refuse(`the approver is ${formatPrincipal(approver)}`, 'a person, as user:NAME');
   checkExpiry(minting, nowMs);
   if (label.length > LABEL_CHARS || /[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/u.test(label))
     throw refuse('the label is too long or has control characters', `one line of ${LABEL_CHARS} characters`);

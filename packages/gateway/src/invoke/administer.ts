@@ -1,9 +1,8 @@
 import type { Approval } from '../approval/approval.ts';
-import { type Decided, decide } from '../approval/decide.ts';
-import { show } from '../approval/requests.ts';
+import { type Decided, decide, show } from '../approval/requests.ts';
 import type { Keys, Rotation } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
-import { CodedError } from '../core/coded-error.ts';
+import { CodedError, wrongUsage } from '../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
@@ -19,11 +18,15 @@ export type Answer = {
   readonly verdict: 'approved' | 'denied';
   readonly by: Principal;
   readonly note: string | null;
+  /** How the answer was given. */
+  readonly door: 'http' | 'mcp' | 'cli';
+  /** The credential that it was given with, as records name it. */
+  readonly credential: string;
 };
 
 /** Decides an approval request, if the policies permit this principal, and records who did. An agent never decides. */
 export async function answerApproval(gateway: Gateway, answer: Answer): Promise<Decided> {
-  const { id, verdict, by, note } = answer;
+  const { id, verdict, by, note, door, credential } = answer;
   const nowMs = gateway.clock.nowMs();
   const asked = show(gateway.store, id);
   const tool = asked === null ? undefined : toolOf(gateway, asked);
@@ -32,10 +35,11 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
     return { ok: false, code: 'approval/unknown', message };
   }
   const { tenant, principal: asker, inputText } = asked;
-  const act = authorizeAct(gateway.policy, by, 'approve', { tenant, nowMs, tool, asker, inputText });
-  if (!act.allowed) return { ok: false, code: 'approval/not-allowed', message: act.message };
-  const currentPolicySet = gateway.policy.set?.digest ?? null;
   return gateway.store.commit((tx) => {
+    // Boundary: the wait for the database may have been long; a policy that changed since then counts.
+    const act = authorizeAct(gateway.policy, by, 'approve', { tenant, nowMs, tool, asker, inputText });
+    if (!act.allowed) return { ok: false, code: 'approval/not-allowed', message: act.message };
+    const currentPolicySet = gateway.policy.set?.digest ?? null;
     const decided = decide(tx, { id: asked.id, verdict, by, note, nowMs, currentPolicySet });
     if (!decided.ok) return decided;
     gateway.journal.append(tx, {
@@ -43,7 +47,16 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
       principal: formatPrincipal(by),
       tool: asked.tool,
       tenant,
-      body: { approval: asked.id, digest: asked.digest, verdict, asker, note, decidedBy: act.decidedBy },
+      body: {
+        approval: asked.id,
+        digest: asked.digest,
+        verdict,
+        asker,
+        note,
+        door,
+        credential,
+        decidedBy: act.decidedBy,
+      },
     });
     return decided;
   });
@@ -68,10 +81,14 @@ function toolOf({ registry }: Gateway, asked: Approval): Tool | undefined {
   };
 }
 
-/** Checks with the policies whether this principal may administer; refuses with their reason. */
-export function requireAdministrator(gateway: Gateway, by: Principal, tenant: string): void {
+/**
+ * Refuses a principal whom the policies do not let administer, with their reason; returns those that do. An act that
+ * waits for the database asks again in its transaction: a policy that changed since then counts.
+ */
+export function requireAdministrator(gateway: Gateway, by: Principal, tenant: string): readonly string[] {
   const act = authorizeAct(gateway.policy, by, 'administer', { tenant, nowMs: gateway.clock.nowMs() });
   if (!act.allowed) throw new CodedError('policy/denied', act.message);
+  return act.decidedBy;
 }
 
 /** Where the policies cannot be evaluated (a lost key, a wrong clock), only a person may proceed. */
@@ -140,9 +157,7 @@ function settleRotation({ keys, segments }: Records, tx: Transaction): void {
 
 function requireLost(keys: Keys): void {
   if (!keys.isReady) return;
-  throw new CodedError('door/wrong-usage', 'Cannot replace a lost key: the key exists and signs', {
-    remedy: 'Rotate without --lost.',
-  });
+  throw wrongUsage('Cannot replace a lost key: the key exists and signs', 'Rotate without --lost.');
 }
 
 function rotationDraft(by: Principal, body: RotationBody): Draft {

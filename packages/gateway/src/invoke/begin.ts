@@ -91,9 +91,7 @@ function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | 
   if (grant.approval !== null && !use(tx, grant.approval.id, callId, nowMs)) {
     throw new TypeError('Cannot use approval: it was valid a moment ago in this transaction');
   }
-  if (key !== undefined && !takeKey(tx, checked.call, key, nowMs - line.keep.keepForMs)) {
-    throw new TypeError('Cannot take the idempotency key: it was free a moment ago in this transaction');
-  }
+  if (key !== undefined) takeKey(tx, checked.call, key, nowMs - line.keep.keepForMs);
   const limits = narrow(grant.limits, reserved.value);
   const facts = grantedFacts(line, grant, limits);
   const { at } = line.journal.append(tx, {
@@ -209,6 +207,11 @@ export async function repeated(line: Line, call: ToolCall): Promise<Ended | null
   if (kept === null) {
     const message = `Cannot run call: ${used.callId} has the same idempotency key and has not ended`;
     return refused(refuse('door/call-open', message));
+  }
+  // Boundary: a row that leads to the result of another tenant or principal answers nothing.
+  if (kept.tenant !== call.tenant || kept.principal !== formatPrincipal(call.principal)) {
+    const message = 'Cannot run call: the result that its idempotency key leads to is not of this caller';
+    return refused(refuse('door/idempotency-conflict', message));
   }
   const { callId, usage } = kept;
   return {

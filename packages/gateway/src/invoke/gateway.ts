@@ -9,6 +9,7 @@ import type { Segments } from '../journal/segments.ts';
 import type { PolicyEngine } from '../policy/engine.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { ResultTerms } from '../results/results.ts';
+import type { WorkspaceRoots } from '../runner/roots.ts';
 import type { Advisory } from '../skills/advisories.ts';
 import type { Artifacts } from '../skills/artifacts.ts';
 import type { RunningSkills } from '../skills/running.ts';
@@ -67,6 +68,8 @@ export type Gateway = Line & {
   readonly ready: ReadyModules;
   /** Tries the tiers that run commands and reports what works on this machine. */
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
+  /** The directories that commands may work in, and what granted them. */
+  readonly workspaces: WorkspaceRoots;
 };
 
 /** Something that was opened on a state directory, with its configuration. */

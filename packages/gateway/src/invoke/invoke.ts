@@ -6,6 +6,7 @@ import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import { authorize } from '../policy/authorize.ts';
+import type { KeptResult } from '../results/results.ts';
 import {
   type CallContext,
   type RunContext,
@@ -142,24 +143,13 @@ async function brokenResult(
   const cause = isTierFault ? error.cause : error;
   const incident = await recordFault(line, facts, cause).catch(() => 'that could not be recorded');
   const message = `Cannot finish call: the tier broke, incident ${incident}`;
-  const ending = {
-    status: 'failed',
-    code: 'gateway/fault',
-    message,
-    output: null,
-    truncated: false,
-  } as const;
+  const fault = { status: 'failed', code: 'gateway/fault' } as const;
+  const ending = { ...fault, message, output: null, truncated: false };
   if (isTierFault) return { ...error.soFar, ending };
   return { ending, usage: { ...NO_USAGE, calls: 1, wallMs }, execution: UNKNOWN_EXECUTION };
 }
 
-export type RunningCall = {
-  readonly callId: string;
-  readonly principal: string;
-  readonly tenant: string;
-  readonly tool: string;
-  readonly run: string | null;
-  readonly door: string;
+export type RunningCall = Pick<KeptResult, 'callId' | 'principal' | 'tenant' | 'tool' | 'run' | 'door'> & {
   readonly startedAtMs: number;
 };
 

@@ -1,6 +1,6 @@
 import { approvalMigrations } from '../approval/approval.ts';
 import { budgetMigrations } from '../budget/rule.ts';
-import { identityMigrations } from '../identity/tables.ts';
+import { identityMigrations } from '../identity/tokens.ts';
 import { journalMigrations } from '../journal/head.ts';
 import { policyMigrations } from '../policy/memory.ts';
 import { recordingMigrations } from '../recordings/recordings.ts';

@@ -1,4 +1,4 @@
-import { pruneApprovals } from '../approval/decide.ts';
+import { pruneApprovals } from '../approval/requests.ts';
 import { prune, settle } from '../budget/budget.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { fail } from '../core/outcome.ts';

@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { digestBytes } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { authorizeAct } from '../policy/authorize.ts';
 import { type CheckResult, checkPolicies } from '../policy/check.ts';
 import { namedIn } from '../policy/parse.ts';
 import { readPolicyFiles } from '../policy/policy-files.ts';
 import type { PolicyFile, PolicySet } from '../policy/policy-set.ts';
 import { filesDigestOf, replacePolicyFiles } from '../policy/replace-files.ts';
 import { wouldPermit } from '../policy/trial.ts';
+import { requireAdministrator } from './administer.ts';
 import type { Gateway } from './gateway.ts';
 import type { Acting } from './skills/skill-acts.ts';
 
-export type Replacing = Acting & {
+type Replacing = Acting & {
   readonly files: readonly PolicyFile[];
   readonly ifDigest: string;
   /** The caller confirms the change, although it could not administer afterwards. */
@@ -33,7 +33,7 @@ export function checkTexts({ policy, registry }: Gateway, files: readonly Policy
 /** Replaces the policies; returns the result of the check whether it passed or not. */
 export function replacePolicies(gateway: Gateway, replacing: Replacing): CheckResult {
   const { by, tenant, force } = replacing;
-  const decidedBy = requireMay(gateway, replacing);
+  const decidedBy = requireAdministrator(gateway, by, tenant);
   const files = replacing.files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const result = checkTexts(gateway, files);
   if (!result.ok) return result;
@@ -47,12 +47,6 @@ export function replacePolicies(gateway: Gateway, replacing: Replacing): CheckRe
   write(gateway, { ...replacing, files, decidedBy, set: result.set, isForced: !staysIn });
   gateway.policy.reload();
   return result;
-}
-
-function requireMay({ policy, clock }: Gateway, { by, tenant }: Acting): readonly string[] {
-  const act = authorizeAct(policy, by, 'administer', { tenant, nowMs: clock.nowMs() });
-  if (!act.allowed) throw new CodedError('policy/denied', act.message);
-  return act.decidedBy;
 }
 
 type Writing = Replacing & {

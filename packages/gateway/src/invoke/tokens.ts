@@ -1,4 +1,4 @@
-import { ALL_SCOPES, type Scope } from '../core/caller.ts';
+import type { Scope } from '../core/caller.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
@@ -18,30 +18,31 @@ import type { Gateway } from './gateway.ts';
 /** The scopes of the caller's credential; all of them where a process acts by itself. */
 export type Held = { readonly held: ReadonlySet<Scope> };
 
-export const HOLDS_ALL: Held = { held: new Set(ALL_SCOPES) };
-
-/** A newly created token; the only time that its text is visible. */
-export type Minted = { readonly token: string; readonly about: Token };
-
-/** Creates a token on behalf of an administrator of its tenant, and records who did and its scopes. */
-export async function mintToken(gateway: Gateway, by: Principal, minting: Minting & Held): Promise<Minted> {
+/**
+ * Creates a token on behalf of an administrator of its tenant, and records who did and its scopes. This is the only time
+ * that its text is visible.
+ */
+export async function mintToken(gateway: Gateway, by: Principal, minting: Minting & Held) {
   const { clock, random, store, journal } = gateway;
   checkMinting(minting, clock.nowMs());
   requireHeld(minting);
   requireAdministrator(gateway, by, minting.tenant);
   return store.commit((tx) => {
+    requireAdministrator(gateway, by, minting.tenant);
     const nowMs = clock.nowMs();
     const { id, token } = createToken(tx, { ...minting, by, nowMs }, random);
     const about = findToken(tx, id);
     if (about === null) throw new TypeError('Cannot make the token: its row cannot be read back');
-    const { principal, tenant, scopes, approver, expiresAtMs, label } = about;
+    const { principal, tenant, scopes, expiresAtMs, label } = about;
     journal.append(tx, {
       kind: 'token-created',
       principal: formatPrincipal(by),
       tenant,
       body: {
-        ...{ token: id, for: formatPrincipal(principal), scopes: [...scopes], label },
-        approver: approver === null ? null : formatPrincipal(approver),
+        token: id,
+        for: formatPrincipal(principal),
+        scopes: [...scopes],
+        label,
         expiresAt: isoTime(expiresAtMs),
       },
     });
@@ -49,7 +50,7 @@ export async function mintToken(gateway: Gateway, by: Principal, minting: Mintin
   });
 }
 
-export type Withdrawing = {
+type Withdrawing = {
   readonly id: string;
   /** Tokens of other tenants do not exist for the caller; null: all do. */
   readonly tenant: string | null;
@@ -63,6 +64,7 @@ export async function withdrawToken(gateway: Gateway, by: Principal, asked: With
   const { id, tenant } = found;
   requireAdministrator(gateway, by, tenant);
   return store.commit((tx) => {
+    requireAdministrator(gateway, by, tenant);
     if (revokeToken(tx, id, by, clock.nowMs())) {
       journal.append(tx, {
         kind: 'token-revoked',
@@ -78,9 +80,8 @@ export async function withdrawToken(gateway: Gateway, by: Principal, asked: With
 }
 
 /** Boundary: a caller cannot create a credential with more scopes than its own. */
-function requireHeld({ scopes, approver, held }: Minting & Held): void {
-  const wanted = approver === null ? scopes : [...scopes, 'approve' as const];
-  const missing = inOrder(wanted).filter((scope) => !held.has(scope));
+function requireHeld({ scopes, held }: Minting & Held): void {
+  const missing = inOrder(scopes).filter((scope) => !held.has(scope));
   if (missing.length === 0) return;
   throw new CodedError(
     'door/insufficient-scope',

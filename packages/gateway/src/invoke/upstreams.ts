@@ -5,7 +5,6 @@ import type { Digest } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import {
   findingsIn,
-  type OfferStatus,
   type ProseFinding,
   pinnedBody,
   type Requester,
@@ -17,13 +16,11 @@ import { accept, type Offer, type Pin, pinnedNames, pinOf, ruleDigest } from '..
 import { requireAdministrator } from './administer.ts';
 import type { Gateway } from './gateway.ts';
 
-export type UpstreamState = 'unmet' | 'accepted' | 'quarantined';
-
 export type UpstreamView = {
   readonly name: string;
   /** Null for a wrapped server: only the client that starts it knows its command. */
   readonly rule: UpstreamRule | null;
-  readonly state: UpstreamState;
+  readonly state: 'unmet' | 'accepted' | 'quarantined';
   readonly pin: Pin | null;
   /** Why it is in quarantine; null where it is not. */
   readonly reason: string | null;
@@ -64,16 +61,7 @@ export function showUpstream({ store, upstreams }: Shown, name: string): Upstrea
   };
 }
 
-/** Connects to a server in a new session and compares what it offers with what was accepted. */
-export async function refreshUpstream(
-  gateway: Gateway,
-  name: string,
-  requester: Requester,
-): Promise<OfferStatus> {
-  return gateway.upstreams.reconnect(name, requester);
-}
-
-export type Accepting = Requester & {
+type Accepting = Requester & {
   readonly name: string;
   /** The digest of the definitions that were shown; nothing else is accepted. */
   readonly shown: string;
@@ -85,6 +73,7 @@ export async function approveUpstream(gateway: Gateway, accepting: Accepting): P
   const { rule } = showUpstream(gateway, name);
   requireAdministrator(gateway, principal, tenant);
   await gateway.store.commit((tx) => {
+    requireAdministrator(gateway, principal, tenant);
     const offer = offerOf(name, pinOf(tx, name), rule);
     // Boundary: what a person saw is what is accepted, however fast the server changes.
     if (offer.set.digest !== shown)

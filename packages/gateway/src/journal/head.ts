@@ -75,15 +75,7 @@ export const journalMigrations: readonly Migration[] = [
 export const query = queries<JournalTables>();
 
 /** The end of the chain, as one transaction advances it. */
-export type Head = {
-  seq: number;
-  hash: Uint8Array;
-  origin: Uint8Array;
-  frontier: Uint8Array[];
-  atMs: number;
-  checkpointSeq: number;
-  checkpointAtMs: number;
-};
+export type Head = ReturnType<typeof readHead>;
 
 const CHECKPOINT_TYPE = 'application/vnd.palisade.checkpoint+json';
 
@@ -101,12 +93,20 @@ const dropLiveCheckpoints = query<{ sealed: number }>()((db, p) =>
 
 const insertCheckpoint = insertInto<CheckpointRow>('journal_checkpoint');
 
-export function readHead(reader: Pick<Transaction, 'get'>): Head {
-  const row = reader.get(selectHead, {});
-  const none = new Uint8Array(HASH_BYTES);
-  if (row === undefined) {
-    return { seq: 0, hash: none, origin: none, frontier: [], atMs: 0, checkpointSeq: 0, checkpointAtMs: 0 };
-  }
+const HASH_BYTES = 32;
+const NO_HASH = new Uint8Array(HASH_BYTES);
+const NO_HEAD: Omit<HeadRow, 'id'> = {
+  seq: 0,
+  hash: NO_HASH,
+  origin: NO_HASH,
+  frontier: new Uint8Array(0),
+  at_ms: 0,
+  checkpoint_seq: 0,
+  checkpoint_at_ms: 0,
+};
+
+export function readHead(reader: Pick<Transaction, 'get'>) {
+  const row = reader.get(selectHead, {}) ?? NO_HEAD;
   return {
     seq: row.seq,
     hash: row.hash,
@@ -146,9 +146,9 @@ function checkpointPayload(head: Head, validSince: string): string {
   const at = isoTime(head.atMs);
   return canonicalize({
     at: at < validSince ? validSince : at,
-    head: Buffer.from(head.hash).toString('hex'),
-    origin: Buffer.from(head.origin).toString('hex'),
-    root: Buffer.from(rootOf(head.frontier)).toString('hex'),
+    head: hex(head.hash),
+    origin: hex(head.origin),
+    root: hex(rootOf(head.frontier)),
     size: head.seq,
     v: 1,
   });
@@ -160,7 +160,6 @@ function checkpointPayload(head: Head, validSince: string): string {
  * as they are completed, so that an inclusion proof never has to read the whole journal.
  */
 
-const HASH_BYTES = 32;
 export const TILE_LEAVES = 256;
 
 const NODE = Buffer.from([0x01]);
@@ -189,7 +188,6 @@ export function appendLeaf(frontier: Uint8Array[], size: number, leaf: Uint8Arra
   return tile;
 }
 
-/** The root over everything appended so far. */
 export function rootOf(frontier: readonly Uint8Array[]): Uint8Array {
   const last = frontier.at(-1);
   if (last === undefined) return hash('sha256', '', 'buffer');
@@ -204,4 +202,8 @@ export function decodeFrontier(bytes: Uint8Array): Uint8Array[] {
   const hashes: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += HASH_BYTES) hashes.push(bytes.subarray(at, at + HASH_BYTES));
   return hashes;
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
 }

@@ -7,6 +7,7 @@ import { insertInto, type Reader, type Transaction } from '../store/transaction.
 import {
   appendLeaf,
   type Head,
+  hex,
   type JournalTables,
   leafHash,
   query,
@@ -171,8 +172,7 @@ export class Journal {
       );
     }
     const atMs = Math.max(nowMs, head.atMs);
-    const prev = Buffer.from(head.hash).toString('hex');
-    return { seq: head.seq + 1, prev, at: isoTime(atMs), atMs };
+    return { seq: head.seq + 1, prev: hex(head.hash), at: isoTime(atMs), atMs };
   }
 }
 

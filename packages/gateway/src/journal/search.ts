@@ -3,7 +3,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { CodedError } from '../core/coded-error.ts';
 import type { Store } from '../store/store.ts';
 import { builder, type Query } from '../store/transaction.ts';
-import { type JournalTables, query, type RecordRow } from './head.ts';
+import { hex, type JournalTables, query, type RecordRow } from './head.ts';
 import type { Journal } from './journal.ts';
 import type { Segments, Shelf } from './segments.ts';
 import { Tree } from './verify.ts';
@@ -34,9 +34,6 @@ type PageOptions = {
 
 const db = builder<JournalTables>();
 
-const bySeq = query<{ seq: number }>()((kysely, p) =>
-  kysely.selectFrom('journal_record').selectAll().where('seq', '=', p('seq')),
-);
 const byRange = query<{ from: number; to: number }>()((kysely, p) =>
   kysely
     .selectFrom('journal_record')
@@ -74,7 +71,9 @@ function searchOn(shelves: readonly Shelf[], wanted: Wanted, options: PageOption
 export function recordAt(segments: Segments, seq: number): RecordRow | undefined {
   for (;;) {
     const shelves = segments.shelves();
-    const [row] = shelves.find(({ first, last }) => first <= seq && seq <= last)?.all(bySeq, { seq }) ?? [];
+    const [row] =
+      shelves.find(({ first, last }) => first <= seq && seq <= last)?.all(byRange, { from: seq, to: seq }) ??
+      [];
     if (row !== undefined || segments.shelves().length === shelves.length) return row;
   }
 }
@@ -159,8 +158,4 @@ export function proveRecord({ store, journal, segments }: JournalParts, seq: num
   const { head, envelope } = store.transact((tx) => journal.checkpoint(tx));
   const path = new Tree(store, segments).path(seq - 1, head.seq).map(hex);
   return encodeProof({ checkpoint: envelope, path, record: record.line });
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
 import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
@@ -211,8 +212,4 @@ async function flush(path: string): Promise<void> {
   } finally {
     await file.close();
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -8,6 +8,7 @@ import {
   ZERO_HASH,
 } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
+import { orElse } from '../core/or-else.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckpointRow, type Head, nodeHash, query, readHead, TILE_LEAVES } from './head.ts';
 import type { JournalParts } from './search.ts';
@@ -107,12 +108,7 @@ function earliest(a: Bad | null, b: Bad | null): Bad | null {
 }
 
 function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return orElse(() => JSON.parse(text) !== undefined, false);
 }
 
 function firstOf(checks: readonly Check[]): Bad | null {

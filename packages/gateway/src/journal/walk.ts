@@ -11,6 +11,7 @@ import {
   appendLeaf,
   encodeFrontier,
   type Head,
+  hex,
   leafHash,
   query,
   type RecordRow,
@@ -152,8 +153,4 @@ function samePending(inRecords: ReadonlySet<string>, inTable: ReadonlySet<string
   return odd === undefined
     ? null
     : { seq: null, why: `call ${odd} is open in only one of the journal and its list of open calls` };
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

@@ -1,5 +1,7 @@
+import type { ToolCall } from '../core/call.ts';
 import { ALL_SCOPES, type Caller, type Scope } from '../core/caller.ts';
 import { CodedError } from '../core/coded-error.ts';
+import type { Outcome } from '../core/outcome.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import { requireAdministrator } from '../invoke/administer.ts';
@@ -33,14 +35,7 @@ const EVERY_SCOPE: ReadonlySet<Scope> = new Set(ALL_SCOPES);
 
 /** The owner of the state directory, who acts as this principal. Only a process that opened the directory makes one. */
 export function localOwner(principal: Principal, tenant: string): OperationCaller {
-  return {
-    principal,
-    tenant,
-    scopes: EVERY_SCOPE,
-    credential: 'process',
-    approver: null,
-    isOwner: true,
-  };
+  return { principal, tenant, scopes: EVERY_SCOPE, credential: 'process', approver: null, isOwner: true };
 }
 
 /** A credential that lacks the one scope that an operation needs. */
@@ -186,12 +181,8 @@ const OF_THE_GATEWAY = /^(door|store|attest|config)\/|^policy\/unavailable$/;
  */
 export function isHiddenCall(
   gateway: Gateway,
-  {
-    tool,
-    principal,
-    tenant,
-  }: { readonly tool: string; readonly principal: Principal; readonly tenant: string },
-  { status, code }: { readonly status: string; readonly code: string },
+  { tool, principal, tenant }: Pick<ToolCall, 'tool' | 'principal' | 'tenant'>,
+  { status, code }: Pick<Outcome, 'status' | 'code'>,
 ): boolean {
   if (status !== 'refused' || OF_THE_GATEWAY.test(code)) return false;
   return !isVisible(gateway, principal, tenant, tool);

@@ -7,14 +7,15 @@ import { isSeen, type Reading, tenantOf, type View, viewOf } from './access.ts';
 import { type Operation, operation } from './operation.ts';
 import {
   anyJson,
-  nextCursor,
   pageInput,
+  pageOf,
   proseText,
   risk,
   sha256,
   someId,
   tierName,
   timeMs,
+  withoutGaps,
 } from './schema-parts.ts';
 
 /* Requests for approval: callers see those of their own calls, and people whom the policies permit decide them. */
@@ -58,46 +59,33 @@ const approval = z
 
 const id = someId.describe('The id of a request.');
 
+const facts = { noun: 'approvals', scope: null, action: 'readJournal', opens: 'records' } as const;
+
 export const operations: readonly Operation[] = [
   operation({
+    ...facts,
     name: 'listApprovals',
-    noun: 'approvals',
     sentence:
       'Lists requests for approval, the newest first: those of one’s own calls, and those of others for who may read them.',
-    scope: null,
-    action: 'readJournal',
-    opens: 'records',
     http: { method: 'GET', path: '/v1/approvals' },
     input: pageInput(PAGE).extend({
       state: approvalState.optional().describe('Only requests in this state.'),
     }),
-    output: {
-      schema: z.object({ approvals: z.array(approval), cursor: nextCursor }),
-      sentence: 'A page of requests.',
-    },
+    output: pageOf('approvals', approval, 'A page of requests.'),
     handle: (context, { limit, cursor: after, state }) => {
       const { store, clock } = context.gateway;
       const { tenant, principal } = viewOfApprovals(context);
       const nowMs = clock.nowMs();
-      const found = list(store, {
-        limit,
-        nowMs,
-        ...(tenant === null ? {} : { tenant }),
-        ...(principal === null ? {} : { principal }),
-        ...(state === undefined ? {} : { state }),
-        ...(after === undefined ? {} : { after }),
-      });
+      const of = { tenant: tenant ?? undefined, principal: principal ?? undefined };
+      const found = list(store, withoutGaps({ limit, nowMs, ...of, state, after }));
       const cursor = found.length < limit ? null : (found.at(-1)?.id ?? null);
       return { approvals: found.map((each) => approvalDocument(each, nowMs)), cursor };
     },
   }),
   operation({
+    ...facts,
     name: 'getApproval',
-    noun: 'approvals',
     sentence: 'Shows a request: who asks for which call, and what was decided.',
-    scope: null,
-    action: 'readJournal',
-    opens: 'records',
     http: { method: 'GET', path: '/v1/approvals/{id}' },
     input: z.strictObject({ id }),
     output: { schema: approval, sentence: 'The request.' },
@@ -123,10 +111,11 @@ export const operations: readonly Operation[] = [
     }),
     output: { schema: approval, sentence: 'The request, decided.' },
     handle: async (context, { id: wanted, verdict, note = null }) => {
-      const { gateway, caller } = context;
+      const { gateway, caller, door } = context;
       const found = findRequest(context, wanted);
       if (found === null) throw unknownRequest(wanted);
-      const decided = await answerApproval(gateway, { id: found.id, verdict, by: caller.principal, note });
+      const { principal: by, credential } = caller;
+      const decided = await answerApproval(gateway, { id: found.id, verdict, by, note, door, credential });
       if (decided.ok) return approvalDocument(decided.approval, gateway.clock.nowMs());
       // Boundary: a caller that may neither decide nor see a request does not learn that it exists.
       if (decided.code === 'approval/not-allowed' && !isSeen(viewOfApprovals(context), found))
@@ -137,7 +126,7 @@ export const operations: readonly Operation[] = [
 ];
 
 /** A request as programs read it: one whose time has passed says so. */
-export function approvalDocument(request: Approval, nowMs: number) {
+function approvalDocument(request: Approval, nowMs: number) {
   return { ...request, state: stateAt(request, nowMs) };
 }
 

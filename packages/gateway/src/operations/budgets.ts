@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { balances } from '../budget/balances.ts';
 import { UNITS, type Unit } from '../budget/rule.ts';
-import { requireReader, tenantOf } from './access.ts';
-import { type Operation, operation } from './operation.ts';
+import { tenantOf } from './access.ts';
+import { type Operation, operation, READS } from './operation.ts';
 import { timeMs } from './schema-parts.ts';
 
 /* What the budgets of the tenant are, and what is left of them. */
@@ -40,12 +40,11 @@ const account = z.object({
 
 export const operations: readonly Operation[] = [
   operation({
+    ...READS,
     name: 'listBudgets',
     noun: 'budgets',
     sentence:
       'Lists the budgets, and the accounts of the tenant that calls have drawn on, the last used first.',
-    scope: 'read',
-    action: 'readJournal',
     opens: 'records',
     http: { method: 'GET', path: '/v1/budgets' },
     input: z.strictObject({}),
@@ -54,7 +53,6 @@ export const operations: readonly Operation[] = [
       sentence: `The budgets, and ${MOST_ACCOUNTS} accounts at most.`,
     },
     handle: (context) => {
-      requireReader(context);
       const { config, store, clock } = context.gateway;
       const tenant = tenantOf(context);
       const accounts = balances(store, {

@@ -1,5 +1,5 @@
 import { CODES, type Statement, type Wire } from '@palisade/sdk';
-import { approvalDigest, approvalState } from '../approval/approval.ts';
+import { type Approval, approvalDigest, approvalState } from '../approval/approval.ts';
 import type { ToolCall } from '../core/call.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Digest } from '../core/digest.ts';
@@ -40,11 +40,11 @@ export type CallerDocument = CallDocument & Pick<Wire.CallDocument, 'truncated' 
 export function callerDocument(gateway: Gateway, call: ToolCall, known: Ended): CallerDocument {
   const ended = isHiddenCall(gateway, call, known.outcome) ? asUnknownTool(known, call.tool) : known;
   const { outcome, replayed } = ended;
-  const approval = pendingApproval(gateway, ended);
+  const approval = openRequest(gateway, ended);
   return {
     ...callDocument(ended),
     ...(outcome.status === 'failed' && outcome.truncated ? { truncated: true } : {}),
-    ...(approval === null ? {} : { approval }),
+    ...(approval === null ? {} : { approval: askedApproval(approval) }),
     ...(replayed === undefined ? {} : { replayed }),
   };
 }
@@ -62,13 +62,16 @@ function asUnknownTool(ended: Ended, tool: string): Ended {
 
 const PENDING: ReadonlySet<string> = new Set(['policy/approval-required', 'policy/approval-expired']);
 
-/** Finds the open request by what it is bound to, as the receipt of the refusal has it. */
-function pendingApproval({ store, clock }: Gateway, ended: Ended): Wire.AskedApproval | null {
-  if (ended.receipt === null || !PENDING.has(ended.outcome.code)) return null;
-  const digest = bindingDigest(ended.receipt);
+/** The open request that a refused call left, found by what it is bound to, as its receipt has it; null: none. */
+export function openRequest({ store, clock }: Gateway, { receipt, outcome }: Ended): Approval | null {
+  if (receipt === null || !PENDING.has(outcome.code)) return null;
+  const digest = bindingDigest(receipt);
   const state = digest === null ? null : approvalState(store, digest, clock.nowMs());
-  if (state?.kind !== 'pending') return null;
-  const { id, expiresAtMs } = state.approval;
+  return state?.kind === 'pending' ? state.approval : null;
+}
+
+/** What a caller learns of a request that waits for a person. */
+export function askedApproval({ id, expiresAtMs }: Approval): Wire.AskedApproval {
   return { id, expiresAt: isoTime(expiresAtMs), approveWith: `palisade approvals approve ${id}` };
 }
 

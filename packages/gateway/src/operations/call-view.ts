@@ -2,6 +2,7 @@ import { CODES } from '@palisade/sdk';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
+import { pick } from '../core/pick.ts';
 import { formatPrincipal, parsePrincipal } from '../core/principal.ts';
 import { requireAdministrator } from '../invoke/administer.ts';
 import { receiptOf } from '../invoke/finish.ts';
@@ -133,27 +134,12 @@ export function receiptFor(reader: CallReader, kept: KeptResult): string | null 
 }
 
 /** A call in a list. */
-export function listedDocument(found: FoundCall): Readonly<Record<string, Json>> {
-  if (found.state === 'running') {
-    const { callId, principal, tool, run, door, startedAtMs } = found.call;
-    return { state: 'running', callId, principal, tool, run, door, startedAt: isoTime(startedAtMs) };
-  }
-  const { callId, principal, tool, run, door, atMs, status, code, remedy, usage, truncated } = found.call;
-  return {
-    state: 'ended',
-    callId,
-    principal,
-    tool,
-    run,
-    door,
-    endedAt: isoTime(atMs),
-    status,
-    code,
-    message: status === 'ok' ? CODES.ok.sentence : found.call.message,
-    remedy,
-    usage,
-    truncated,
-  };
+export function listedDocument({ state, call }: FoundCall): Readonly<Record<string, Json>> {
+  const facts = { state, ...pick(call, ['callId', 'principal', 'tool', 'run', 'door']) };
+  if (state === 'running') return { ...facts, startedAt: isoTime(call.startedAtMs) };
+  const { status, code, remedy, usage, truncated } = call;
+  const message = status === 'ok' ? CODES.ok.sentence : call.message;
+  return { ...facts, endedAt: isoTime(call.atMs), status, code, message, remedy, usage, truncated };
 }
 
 /** Everything that is stored of a call. */

@@ -30,6 +30,7 @@ import {
   nameText,
   nextCursor,
   pageInput,
+  pageOf,
   principalText,
   someId,
   toolName,
@@ -119,13 +120,12 @@ const facts = { noun: 'calls', scope: null, action: 'readJournal', opens: 'gatew
 
 export const operations: readonly Operation[] = [
   operation({
+    ...facts,
     name: 'createCall',
-    noun: 'calls',
     sentence:
       'Calls a tool and waits for its ending. With `accept: text/event-stream` the reply is the events `started` {callId}, `output` {stream, text or base64} and `ended`, whose data is the document.',
     scope: 'call',
     action: 'call',
-    opens: 'gateway',
     http: {
       method: 'POST',
       path: '/v1/calls',
@@ -156,10 +156,7 @@ export const operations: readonly Operation[] = [
       state: z.enum(['running', 'ended']).optional().describe('Only calls in this state.'),
       run: nameText.optional().describe('Only calls of this run.'),
     }),
-    output: {
-      schema: z.object({ calls: z.array(listedCall), cursor: nextCursor }),
-      sentence: 'A page of calls.',
-    },
+    output: pageOf('calls', listedCall),
     handle: (context, wanted) => {
       const page = listCalls(callReader(context), wanted);
       return { calls: page.calls.map(listedDocument), cursor: page.cursor };

@@ -1,4 +1,4 @@
-import { CodedError } from '../core/coded-error.ts';
+import { type CodedError, wrongUsage } from '../core/coded-error.ts';
 import type { ChangeEvent } from '../invoke/skills/change.ts';
 import { type Named, requireSkill } from '../invoke/skills/skill-acts.ts';
 import { versionsOf } from '../skills/index/read.ts';
@@ -44,9 +44,8 @@ export function chooseVersion(reader: Reader, named: Named, event: ChangeEvent):
 
 function ambiguous(event: string, { id }: Named, found: readonly SkillSummary[]): CodedError {
   const versions = found.map(({ version, state }) => `${version} (${state})`).join(', ');
-  return new CodedError(
-    'door/wrong-usage',
+  return wrongUsage(
     `Cannot ${event} ${id}: it could be ${versions}, expected one of them as ${id}@VERSION`,
-    { remedy: 'Name the version that is meant.' },
+    'Name the version that is meant.',
   );
 }

@@ -1,4 +1,4 @@
-import { CodedError } from '../core/coded-error.ts';
+import { type CodedError, wrongUsage } from '../core/coded-error.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { proseOf, storedPackage } from '../invoke/skills/examine.ts';
 import { requireSkill } from '../invoke/skills/skill-acts.ts';
@@ -49,5 +49,5 @@ function endOf({ store }: Gateway, id: string, from: string): string {
 }
 
 function wrong(message: string): CodedError {
-  return new CodedError('door/wrong-usage', message, { remedy: 'Name two versions of one skill.' });
+  return wrongUsage(message, 'Name two versions of one skill.');
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { requireHomeReader } from './access.ts';
 import { type DoctorReport, examine, examineGateway, recordFindings } from './findings.ts';
-import { type OpenedGateway, type Operation, operation } from './operation.ts';
+import { type OpenedGateway, type Operation, operation, READS_GATEWAY } from './operation.ts';
 
 /* The state of the gateway, with a remedy for each problem. */
 
@@ -21,11 +20,10 @@ const tierRow = z.object({
 
 export const operations: readonly Operation[] = [
   operation({
+    ...READS_GATEWAY,
     name: 'getDoctor',
     noun: 'gateway',
     sentence: 'Looks at the state directory, the keys, the policies and the tiers, each of which is tried.',
-    scope: 'read',
-    action: 'readJournal',
     opens: 'gateway',
     http: { method: 'GET', path: '/v1/doctor' },
     input: z.strictObject({}),
@@ -33,10 +31,7 @@ export const operations: readonly Operation[] = [
       schema: z.object({ ok: z.boolean(), findings: z.array(finding), tiers: z.array(tierRow) }),
       sentence: 'What was found; `ok` is false where there is a problem.',
     },
-    handle: (context) => {
-      requireHomeReader(context);
-      return examineOnce(context.gateway);
-    },
+    handle: ({ gateway }) => examineOnce(gateway),
   }),
 ];
 

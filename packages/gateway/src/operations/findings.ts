@@ -4,6 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Gateway, Opened, Records } from '../invoke/gateway.ts';
 import { readHead } from '../journal/head.ts';
+import { ROOT_REMEDY } from '../runner/roots.ts';
 import { type TierRow, TRIAL_ROW } from '../tiers/process/inspect.ts';
 
 /** One thing that doctor examined, and what to do about it. */
@@ -65,7 +66,12 @@ const problemIn =
 export async function examineGateway(gateway: Opened<Gateway>): Promise<Examined> {
   const tiers = await gateway.inspectTiers();
   const budgets = ok('budgets', gateway.budgets.map(({ name }) => name).join(', '));
-  const findings = [...policyFindings(gateway), budgets, ...tierFindings(gateway, tiers)];
+  const findings = [
+    ...policyFindings(gateway),
+    budgets,
+    workspaceFinding(gateway),
+    ...tierFindings(gateway, tiers),
+  ];
   return { findings, tiers };
 }
 
@@ -81,6 +87,14 @@ function policyFindings({ policy: { set, problems } }: Opened<Gateway>): Finding
       ? []
       : [{ name: 'policy files', state: 'warning', detail: stale, remedy } as const]),
   ];
+}
+
+/** Where commands may work, and why the directory that palisade was started in is such a root or is not. */
+function workspaceFinding({ workspaces: { roots, grantedBy, startedIn } }: Opened<Gateway>): Finding {
+  const here = startedIn === null ? '' : `; the working directory ${startedIn}`;
+  if (roots.length > 0) return ok('workspaces', `${roots.join(', ')}, granted by ${grantedBy}${here}`);
+  const detail = `commands may work nowhere${here}`;
+  return { name: 'workspaces', state: 'warning', detail, remedy: ROOT_REMEDY };
 }
 
 /**

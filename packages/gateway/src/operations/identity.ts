@@ -1,21 +1,13 @@
 import * as z from 'zod';
 import { ALL_SCOPES } from '../core/caller.ts';
 import { isoTime } from '../core/clock.ts';
-import { CodedError } from '../core/coded-error.ts';
+import { wrongUsage } from '../core/coded-error.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
 import { LABEL_CHARS, listTokens, stateOf, type Token } from '../identity/tokens.ts';
 import { mintToken, withdrawToken } from '../invoke/tokens.ts';
 import { requireAdministrativeReader, tenantOf } from './access.ts';
-import { type Operation, operation } from './operation.ts';
-import {
-  isoTimeText,
-  nextCursor,
-  pageInput,
-  principalText,
-  proseText,
-  scope,
-  someId,
-} from './schema-parts.ts';
+import { ADMINISTERS, type Operation, operation } from './operation.ts';
+import { isoTimeText, pageInput, pageOf, principalText, proseText, scope, someId } from './schema-parts.ts';
 
 /* Who the caller is, and the tokens of its tenant: created, listed and revoked by its administrators. */
 
@@ -29,7 +21,6 @@ const token = z
     principal: principalText,
     tenant: z.string(),
     scopes: z.array(scope),
-    approver: principalText.nullable(),
     label: z.string(),
     createdAt: isoTimeText,
     createdBy: z.string(),
@@ -44,27 +35,23 @@ const identity = z.object({
   tenant: z.string(),
   scopes: z.array(scope),
   credential: z.string().describe('Names the credential in records; it is not a secret.'),
-  approver: principalText.nullable().describe('The person behind the client who may be asked there.'),
+  approver: principalText.nullable().describe('The person who may be asked in the client to approve calls.'),
 });
 
 export const operations: readonly Operation[] = [
   operation({
+    ...ADMINISTERS,
     name: 'listTokens',
     noun: 'identity',
     sentence: 'Lists the tokens of the tenant, the newest first; never a token itself.',
-    scope: 'admin',
-    action: 'administer',
+    access: requireAdministrativeReader,
     opens: 'records',
     http: { method: 'GET', path: '/v1/tokens' },
     input: pageInput(PAGE).extend({
       tenant: z.string().max(128).optional().describe('Only those of this tenant.'),
     }),
-    output: {
-      schema: z.object({ tokens: z.array(token), cursor: nextCursor }),
-      sentence: 'A page of tokens.',
-    },
+    output: pageOf('tokens', token),
     handle: (context, { limit, cursor: after = null, tenant: named }) => {
-      requireAdministrativeReader(context);
       const { store, clock } = context.gateway;
       const nowMs = clock.nowMs();
       const tenant = tenantOf(context, named);
@@ -76,12 +63,10 @@ export const operations: readonly Operation[] = [
     },
   }),
   operation({
+    ...ADMINISTERS,
     name: 'createToken',
     noun: 'identity',
     sentence: 'Makes a token for the tenant of the caller. Its text is in this reply and never again.',
-    scope: 'admin',
-    action: 'administer',
-    opens: 'gateway',
     http: { method: 'POST', path: '/v1/tokens' },
     input: z.strictObject({
       principal: principalText.describe('Who the holder of the token is.'),
@@ -92,7 +77,6 @@ export const operations: readonly Operation[] = [
         .default(['call'])
         .describe('What it is valid for; no more than the credential that asks.'),
       expiresAt: isoTimeText.optional().describe('When it ends; left out: in 30 days.'),
-      approver: principalText.optional().describe('The person behind the client, as user:NAME.'),
       label: proseText(LABEL_CHARS).default('').describe('What it is for.'),
     }),
     output: {
@@ -100,7 +84,7 @@ export const operations: readonly Operation[] = [
       sentence: 'The token, with its text.',
       created: true,
     },
-    handle: async ({ gateway, caller }, { principal, scopes, expiresAt, approver, label }) => {
+    handle: async ({ gateway, caller }, { principal, scopes, expiresAt, label }) => {
       const nowMs = gateway.clock.nowMs();
       const { token: text, about } = await mintToken(gateway, caller.principal, {
         principal: principalOf(principal),
@@ -108,19 +92,16 @@ export const operations: readonly Operation[] = [
         scopes,
         label,
         held: caller.scopes,
-        approver: approver === undefined ? null : principalOf(approver),
         expiresAtMs: expiresAt === undefined ? nowMs + DEFAULT_LIFE_MS : Date.parse(expiresAt),
       });
       return { token: text, ...tokenDocument(about, nowMs) };
     },
   }),
   operation({
+    ...ADMINISTERS,
     name: 'revokeToken',
     noun: 'identity',
     sentence: 'Revokes a token of the tenant for good; it counts from the next request on.',
-    scope: 'admin',
-    action: 'administer',
-    opens: 'gateway',
     http: { method: 'DELETE', path: '/v1/tokens/{id}' },
     input: z.strictObject({ id: someId.describe('The id of a token: tok_…') }),
     output: { schema: token, sentence: 'The token, revoked.' },
@@ -151,14 +132,13 @@ export const operations: readonly Operation[] = [
 
 /** A token as programs see it; its text is nowhere in it. */
 function tokenDocument(shown: Token, nowMs: number) {
-  const { id, principal, tenant, scopes, approver, label, createdBy, revokedAtMs, revokedBy } = shown;
+  const { id, principal, tenant, scopes, label, createdBy, revokedAtMs, revokedBy } = shown;
   return {
     id,
     state: stateOf(shown, nowMs),
     principal: formatPrincipal(principal),
     tenant,
     scopes: [...scopes],
-    approver: approver === null ? null : formatPrincipal(approver),
     label,
     createdAt: isoTime(shown.createdAtMs),
     createdBy,
@@ -171,8 +151,5 @@ function tokenDocument(shown: Token, nowMs: number) {
 function principalOf(raw: string): Principal {
   const principal = parsePrincipal(raw);
   if (principal !== null) return principal;
-  throw new CodedError(
-    'door/wrong-usage',
-    `Cannot use "${raw}": expected agent:NAME, user:NAME or service:NAME`,
-  );
+  throw wrongUsage(`Cannot use "${raw}": expected agent:NAME, user:NAME or service:NAME`);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError } from '../core/coded-error.ts';
+import { wrongUsage } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { readHead } from '../journal/head.ts';
 import { exportLines, search } from '../journal/search.ts';
@@ -20,10 +20,7 @@ export function startAfter({ gateway }: OperationContext, seen: string | undefin
   const head = readHead(gateway.store).seq;
   if (seen === undefined || seen === '') return head;
   if (!/^(?:0|[1-9][0-9]{0,15})$/.test(seen) || !Number.isSafeInteger(Number(seen)))
-    throw new CodedError(
-      'door/wrong-usage',
-      'Cannot follow the journal: Last-Event-ID is not the number of a record',
-    );
+    throw wrongUsage('Cannot follow the journal: Last-Event-ID is not the number of a record');
   // A future record would be waited for.
   return Math.min(Number(seen), head);
 }

@@ -2,17 +2,17 @@ import * as z from 'zod';
 import { CodedError } from '../core/coded-error.ts';
 import type { RecordRow } from '../journal/head.ts';
 import { proveRecord, recordAt, search, type Wanted } from '../journal/search.ts';
-import { type Reading, recordTenantsOf, requireHomeReader, requireReader } from './access.ts';
+import { type Reading, recordTenantsOf, requireHomeReader } from './access.ts';
 import { exportChunks, followRecords, startAfter } from './journal-streams.ts';
-import { ByteStream, EventStream, type Operation, operation } from './operation.ts';
+import { ByteStream, EventStream, type Operation, operation, READS } from './operation.ts';
 import { endingIn, hashedRecordOf, recordOf } from './record-document.ts';
 import {
   anyJson,
   callIdText,
   envelope,
   isoTimeText,
-  nextCursor,
   pageInput,
+  pageOf,
   principalText,
   sha256,
   someId,
@@ -73,7 +73,7 @@ const recordInput = z.strictObject({ seq: someId.describe('The number of a recor
 /** More records than a call has. */
 const MOST_OF_CALL = 100;
 
-const facts = { noun: 'journal', scope: 'read', action: 'readJournal', opens: 'records' } as const;
+const facts = { ...READS, noun: 'journal', opens: 'records' } as const;
 
 export const operations: readonly Operation[] = [
   operation({
@@ -82,12 +82,8 @@ export const operations: readonly Operation[] = [
     sentence: 'Searches the records of the tenant.',
     http: { method: 'GET', path: '/v1/journal' },
     input: searchInput,
-    output: {
-      schema: z.object({ records: z.array(record), cursor: nextCursor }),
-      sentence: 'A page of records.',
-    },
+    output: pageOf('records', record),
     handle: (context, { limit, cursor, order, from, to, ...terms }) => {
-      requireReader(context);
       const wanted = withoutGaps<Wanted>({
         ...terms,
         tenants: recordTenantsOf(context),
@@ -120,26 +116,21 @@ export const operations: readonly Operation[] = [
     },
     input: z.strictObject({ after: z.string().optional() }),
     output: { type: 'text/event-stream', sentence: 'One event for each record, until the client goes.' },
-    handle: (context, { after }) => {
-      requireReader(context);
-      return new EventStream(followRecords(context, startAfter(context, after)));
-    },
+    handle: (context, { after }) => new EventStream(followRecords(context, startAfter(context, after))),
   }),
   operation({
     ...facts,
     name: 'exportJournal',
     sentence:
       'Exports the journal of the whole gateway, of all tenants, as lines that anyone can verify offline.',
+    // Boundary: the chain has the records of every tenant, so it is for the operators of the gateway.
+    access: requireHomeReader,
     http: { method: 'GET', path: '/v1/journal/export' },
     input: z.strictObject({
       from: z.string().regex(SEQ).default('1').describe('The number of the first record.'),
     }),
     output: { type: 'application/x-ndjson', sentence: 'One JSON document a line.' },
-    handle: (context, { from }) => {
-      // Boundary: the chain has the records of every tenant, so it is for the operators of the gateway.
-      requireHomeReader(context);
-      return new ByteStream(exportChunks(context, Number(from)), 'journal.ndjson');
-    },
+    handle: (context, { from }) => new ByteStream(exportChunks(context, Number(from)), 'journal.ndjson'),
   }),
   operation({
     ...facts,
@@ -148,9 +139,7 @@ export const operations: readonly Operation[] = [
     http: { method: 'GET', path: '/v1/journal/checkpoint' },
     input: z.strictObject({}),
     output: { schema: checkpoint, sentence: 'The checkpoint, to the byte as verifiers take it.' },
-    handle: async (context) => {
-      requireReader(context);
-      const { store, journal } = context.gateway;
+    handle: async ({ gateway: { store, journal } }) => {
       const signed = await store.commit((tx) => journal.checkpoint(tx));
       return ByteStream.of(signed.envelope);
     },
@@ -165,10 +154,7 @@ export const operations: readonly Operation[] = [
       schema: z.object({ records: z.array(record.extend({ hash: sha256 })) }),
       sentence: 'The record, or those of the call, the oldest first.',
     },
-    handle: (context, { seq }) => {
-      requireReader(context);
-      return { records: findRecords(context, seq).map(hashedRecordOf) };
-    },
+    handle: (context, { seq }) => ({ records: findRecords(context, seq).map(hashedRecordOf) }),
   }),
   operation({
     ...facts,
@@ -179,7 +165,6 @@ export const operations: readonly Operation[] = [
     input: recordInput,
     output: { schema: proof, sentence: 'The proof, to the byte as verifiers take it.' },
     handle: (context, input) => {
-      requireReader(context);
       const found = findRecords(context, input.seq);
       const { seq } = SEQ.test(input.seq) ? (found[0] as RecordRow) : endingIn(found, input.seq);
       return ByteStream.of(proveRecord(context.gateway, seq));

@@ -1,18 +1,24 @@
 import type { Code } from '@palisade/sdk';
 import type { ZodObject, ZodType, z } from 'zod';
 import type { Scope } from '../core/caller.ts';
-import { CodedError } from '../core/coded-error.ts';
+import { CodedError, wrongUsage } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import type { Gateway, Opened, Records } from '../invoke/gateway.ts';
 import type { PolicyEngine } from '../policy/engine.ts';
-import { type OperationCaller, requireScope } from './access.ts';
+import {
+  type OperationCaller,
+  type Reading,
+  requireHomeReader,
+  requireReader,
+  requireScope,
+} from './access.ts';
 
 /*
  * One row for each operation of the gateway, grouped by noun in the files of this folder. Doors adapt the rows: HTTP
  * routes requests to them and prints the OpenAPI document from them, MCP and the command line run them. A handler gets
- * an input that fits its row and a caller whose scope was checked; it does not depend on the door, and what it may show
- * is decided in access.ts. Rows import no evaluator of policies, so that those that read only the stores start fast.
+ * an input that fits its row and a caller that the row is for; it does not depend on the door, and what it may show is
+ * decided in access.ts. Rows import no evaluator of policies, so that those that read only the stores start fast.
  */
 
 /** The stores; with the policies where the whole gateway is open. */
@@ -120,6 +126,8 @@ export type OperationRow<Input extends ZodObject, Open extends Opens> = {
   readonly scope: Scope | null;
   /** The Cedar action that the policies are asked about, where there is one. */
   readonly action?: string;
+  /** Refuses callers that the operation is not for; left out: the handler decides, by what the caller names. */
+  readonly access?: (reading: Reading) => void;
   readonly opens: Open;
   readonly http: HttpBinding;
   readonly input: Input;
@@ -142,9 +150,16 @@ export function operation<Input extends ZodObject, Open extends Opens>(
   return row as unknown as Operation;
 }
 
+/** The facts of operations that read what a tenant did, and of those that read what belongs to the whole gateway. */
+export const READS = { scope: 'read', action: 'readJournal', access: requireReader } as const;
+export const READS_GATEWAY = { ...READS, access: requireHomeReader } as const;
+
+/** The facts of operations of administrators. */
+export const ADMINISTERS = { scope: 'admin', action: 'administer', opens: 'gateway' } as const;
+
 const MAX_ISSUES = 8;
 
-/** Runs one row: checks the scope of the caller and the input, then hands both to its handler. */
+/** Runs one row: checks the caller and the input, then hands both to its handler. */
 export async function perform(
   row: Operation,
   context: OperationContext,
@@ -153,7 +168,9 @@ export async function perform(
   requireScope(context.caller, row.scope);
   if (row.opens === 'gateway' && context.gateway.policy === undefined)
     throw new TypeError(`Cannot run ${row.name}: only the records are open, expected the whole gateway`);
-  return row.handle(context, checkInput(row, rawInput));
+  const input = checkInput(row, rawInput);
+  row.access?.(context);
+  return row.handle(context, input);
 }
 
 /** Boundary: a handler sees only input that its row accepts. */
@@ -163,5 +180,5 @@ function checkInput({ input }: Operation, raw: unknown): unknown {
   const issues = result.error.issues
     .slice(0, MAX_ISSUES)
     .map(({ path, message }) => (path.length === 0 ? message : `${quote(path.join('.'))}: ${message}`));
-  throw new CodedError('door/wrong-usage', `Cannot use the input: ${issues.join('; ')}`);
+  throw wrongUsage(`Cannot use the input: ${issues.join('; ')}`);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as z from 'zod';
-import { CodedError } from '../core/coded-error.ts';
+import { wrongUsage } from '../core/coded-error.ts';
 import { formatPrincipal, parsePrincipal } from '../core/principal.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { doorCall } from '../invoke/invoke.ts';
@@ -9,9 +9,9 @@ import { POLICY_LIMITS } from '../policy/limits.ts';
 import { POLICY_FILE_NAME, readPolicyFiles } from '../policy/policy-files.ts';
 import type { PolicyFile } from '../policy/policy-set.ts';
 import { filesDigestOf } from '../policy/replace-files.ts';
-import { actingOf, requireHome, requireHomeReader } from './access.ts';
+import { actingOf, requireHome } from './access.ts';
 import { checkCall, explainNow } from './explain-call.ts';
-import { type Operation, OperationProblem, operation } from './operation.ts';
+import { type Operation, OperationProblem, operation, READS_GATEWAY } from './operation.ts';
 import { anyJson, principalText, sha256 } from './schema-parts.ts';
 
 /* The policies decide about every tenant, so callers of the gateway's own tenant see and replace them. */
@@ -120,7 +120,7 @@ const files = z
   .refine((all) => Object.keys(all).length <= POLICY_LIMITS.files, `expected ${POLICY_LIMITS.files} at most`)
   .describe('Name (lower-case words joined by "-", and ".cedar") and text of every policy file.');
 
-const facts = { noun: 'policies', scope: 'read', action: 'readJournal', opens: 'gateway' } as const;
+const facts = { ...READS_GATEWAY, noun: 'policies', opens: 'gateway' } as const;
 
 export const operations: readonly Operation[] = [
   operation({
@@ -130,18 +130,15 @@ export const operations: readonly Operation[] = [
     http: { method: 'GET', path: '/v1/policies' },
     input: z.strictObject({}),
     output: { schema: policies, sentence: 'The policies.' },
-    handle: (context) => {
-      requireHomeReader(context);
-      return policiesDocument(context.gateway);
-    },
+    handle: ({ gateway }) => policiesDocument(gateway),
   }),
   operation({
+    ...facts,
     name: 'replacePolicies',
-    noun: 'policies',
     sentence: 'Replaces all policy files at once, if they are valid and have not changed meanwhile.',
     scope: 'policy',
     action: 'administer',
-    opens: 'gateway',
+    access: requireHome,
     http: { method: 'PUT', path: '/v1/policies' },
     input: z.strictObject({
       files: files.describe('All policy files; those that are not here are removed.'),
@@ -150,15 +147,10 @@ export const operations: readonly Operation[] = [
     }),
     output: { schema: replaced, sentence: 'The policies that decide from now on.' },
     handle: async (context, { files: texts, ifDigest, force }) => {
-      requireHome(context);
       const { gateway } = context;
       const { replacePolicies } = await import('../invoke/replace-policies.ts');
-      const result = replacePolicies(gateway, {
-        ...actingOf(context),
-        files: filesOf(texts),
-        ifDigest,
-        force,
-      });
+      const replacing = { ...actingOf(context), files: filesOf(texts), ifDigest, force };
+      const result = replacePolicies(gateway, replacing);
       if (result.ok) return { ...policiesDocument(gateway), warnings: result.warnings };
       const { problems, warnings } = checkDocument(result);
       const [first] = problems;
@@ -179,9 +171,7 @@ export const operations: readonly Operation[] = [
       files: files.optional().describe('What to check; left out: the files of the gateway.'),
     }),
     output: { schema: checked, sentence: 'What the check found; `ok` may be false.' },
-    handle: async (context, { files: texts }) => {
-      requireHomeReader(context);
-      const { gateway } = context;
+    handle: async ({ gateway }, { files: texts }) => {
       if (texts !== undefined) {
         const { checkTexts } = await import('../invoke/replace-policies.ts');
         return checkDocument(checkTexts(gateway, filesOf(texts)));
@@ -205,7 +195,6 @@ export const operations: readonly Operation[] = [
     }),
     output: { schema: explanation, sentence: 'The verdict, and what it comes from.' },
     handle: async (context, { tool, input = {}, principal: named = '', run = null, timeoutMs = null }) => {
-      requireHomeReader(context);
       const { gateway, caller, door } = context;
       const principal = parsePrincipal(named) ?? caller.principal;
       const rawInput = JSON.stringify(input);
@@ -226,13 +215,10 @@ export const operations: readonly Operation[] = [
       file: z.string().max(4_096).default('cases.toml').describe('What messages call that file.'),
     }),
     output: { schema: tested, sentence: 'How each case ended; `failed` may not be 0.' },
-    handle: async (context, { cases: text, file }) => {
-      requireHomeReader(context);
-      const { gateway, caller, door } = context;
+    handle: async ({ gateway, caller, door }, { cases: text, file }) => {
       const { parseCases, runPolicyTests } = await import('../policy/policy-test.ts');
       const cases = parseCases(text, file);
-      if (cases.length === 0)
-        throw new CodedError('door/wrong-usage', `Cannot test with "${file}": it has no [[case]]`);
+      if (cases.length === 0) throw wrongUsage(`Cannot test with "${file}": it has no [[case]]`);
       const { tenant } = caller;
       const check = (tool: string, rawInput: string) =>
         gateway.registry.check(doorCall(gateway, caller, { tool, rawInput, door }));

@@ -73,6 +73,11 @@ export function pageInput(usual: number) {
 /** Where the next page begins; null: this was the last one. */
 export const nextCursor = z.string().nullable().describe('For the next page; null: this is the last one.');
 
+/** The output of a list: a page of documents, by what they are called. */
+export function pageOf(name: string, each: z.ZodType, sentence = `A page of ${name}.`) {
+  return { schema: z.object({ [name]: z.array(each), cursor: nextCursor }), sentence };
+}
+
 /** The same without what is undefined: a term that is left out is not one that is asked for. */
 export function withoutGaps<T extends object>(value: { readonly [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;

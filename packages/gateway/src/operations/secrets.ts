@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
-import { CodedError } from '../core/coded-error.ts';
+import { CodedError, wrongUsage } from '../core/coded-error.ts';
 import { requireAdministrator } from '../invoke/administer.ts';
 import {
   formatScope,
@@ -132,11 +132,7 @@ function isReachable({ gateway, caller }: Context, { kind, subject }: VaultScope
 
 function requireReachable(context: Context, raw: string): VaultScope {
   const scope = parseScope(raw);
-  if (scope === null)
-    throw new CodedError(
-      'door/wrong-usage',
-      `Cannot use the scope: it is not valid, expected ${SCOPE_SHAPE}`,
-    );
+  if (scope === null) throw wrongUsage(`Cannot use the scope: it is not valid, expected ${SCOPE_SHAPE}`);
   if (isReachable(context, scope)) return scope;
   const { tenant } = context.caller;
   throw new CodedError(
@@ -146,7 +142,7 @@ function requireReachable(context: Context, raw: string): VaultScope {
 }
 
 /** What programs read of a secret: everything but its value. */
-export function secretDocument({ name, scope, version, bytes, createdAtMs, usedAtMs }: SecretEntry) {
+function secretDocument({ name, scope, version, bytes, createdAtMs, usedAtMs }: SecretEntry) {
   const usedAt = usedAtMs === null ? null : isoTime(usedAtMs);
   return { name, scope: formatScope(scope), version, bytes, createdAt: isoTime(createdAtMs), usedAt };
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CodedError } from '../core/coded-error.ts';
+import { wrongUsage } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { ChangeEvent } from '../invoke/skills/change.ts';
@@ -41,7 +41,7 @@ const approveInput = z.strictObject({
     .describe('What the approver was shown; a skill that was changed since is not approved.'),
 });
 
-const facts = { noun: 'skills', scope: 'skills', opens: 'gateway' } as const;
+const facts = { noun: 'skills', scope: 'skills', access: requireHome, opens: 'gateway' } as const;
 
 const CHANGES: readonly { readonly event: ChangeEvent; readonly sentence: string }[] = [
   { event: 'quarantine', sentence: 'Puts a skill into quarantine: it runs again after a new approval.' },
@@ -67,7 +67,6 @@ export const skillChangeOperations: readonly Operation[] = [
     }),
     output: { schema: skillAudit, sentence: 'What the audit found; its verdict may be "failed".' },
     handle: async (context, { id, version = null, withCases }) => {
-      requireHome(context);
       const { gateway, signal } = context;
       const { auditSkill } = await import('../invoke/skills/audit.ts');
       return auditDocument(
@@ -84,10 +83,9 @@ export const skillChangeOperations: readonly Operation[] = [
     input: approveInput,
     output: { schema: approvedSkill, sentence: 'The skill; it may wait for more reviewers.' },
     handle: async (context, { version = null, reason = null, limits, asShown, ...rest }) => {
-      requireHome(context);
       // The owner may confirm it at a terminal instead.
       if (reason === null && !context.caller.isOwner)
-        throw new CodedError('door/wrong-usage', 'Cannot approve the skill: "reason" is missing');
+        throw wrongUsage('Cannot approve the skill: "reason" is missing');
       const { approveSkill } = await import('../invoke/skills/approve.ts');
       const { skill, reviewersMissing } = await approveSkill(context.gateway, {
         ...actingOf(context),
@@ -116,7 +114,6 @@ export const skillChangeOperations: readonly Operation[] = [
       sentence: 'From which version to which.',
     },
     handle: async (context, { id, reason = null }) => {
-      requireHome(context);
       const { rollbackSkill } = await import('../invoke/skills/change.ts');
       return { id, ...(await rollbackSkill(context.gateway, { ...actingOf(context), id, reason })) };
     },
@@ -163,7 +160,6 @@ type Change = {
 };
 
 async function change(context: OperationContext<OpenedGateway>, wanted: Change) {
-  requireHome(context);
   const { store } = context.gateway;
   const { event, id } = wanted;
   const { version } = chooseVersion(store, wanted, event);

@@ -1,4 +1,5 @@
 import { isoTime } from '../core/clock.ts';
+import { pick } from '../core/pick.ts';
 import type { Opened, Records } from '../invoke/gateway.ts';
 import { spellAsks } from '../skills/capabilities/kinds.ts';
 import { askStateOf, type SkillGrant } from '../skills/grant.ts';
@@ -13,18 +14,9 @@ import { keyState } from './trust.ts';
 
 /** What lists and single documents share. */
 function factsOf(skill: SkillSummary | InstalledSkill) {
-  const { id, version, state, name, publisher, artifact, keyId, trust, reason, approvedBy } = skill;
   return {
-    id,
-    version,
-    state,
-    name,
-    publisher,
-    artifact,
-    keyId,
-    trust,
-    reason,
-    approvedBy,
+    ...pick(skill, ['id', 'version', 'state', 'name', 'publisher', 'artifact', 'keyId']),
+    ...pick(skill, ['trust', 'reason', 'approvedBy']),
     installedAt: isoTime(skill.installedAtMs),
     installedBy: skill.installedBy,
     changedAt: isoTime(skill.changedAtMs),
@@ -40,18 +32,15 @@ export function summaryDocument(skill: SkillSummary) {
 /** One skill with all that is known of it. */
 export function skillDocument(skill: InstalledSkill) {
   const { manifest, grant, report } = skill;
-  const { description, license, homepage, quotas, trust: review, compat } = manifest;
   return {
     ...factsOf(skill),
-    description,
-    license,
-    homepage,
+    ...pick(manifest, ['description', 'license', 'homepage']),
     verdict: report?.verdict ?? null,
     tools: manifest.tools.map((tool) => ({ ...tool, id: `${skill.id}.${tool.id}` })),
     capabilities: askedAndGranted(manifest, grant),
-    quotas,
-    review,
-    compat,
+    quotas: manifest.quotas,
+    review: manifest.trust,
+    compat: manifest.compat,
     grant,
     report,
   };

@@ -16,8 +16,7 @@ export const skillVersion = z
 export const skillState = z.enum(Object.keys(SKILL_STATES) as [SkillState, ...SkillState[]]);
 
 const names = z.array(z.string());
-const quota = z.int().min(0).nullable();
-const quotas = z.object({ wallMs: quota, fuel: quota, memoryBytes: quota });
+const perQuota = <T extends z.ZodType>(each: T) => z.object({ wallMs: each, fuel: each, memoryBytes: each });
 const verdict = z.enum(['passed', 'failed']);
 
 const facts = {
@@ -97,11 +96,7 @@ const grant = z.object({
     random: z.boolean(),
     config: z.record(z.string(), z.string()).nullable(),
   }),
-  limits: z.object({
-    wallMs: z.int().optional(),
-    fuel: z.int().optional(),
-    memoryBytes: z.int().optional(),
-  }),
+  limits: perQuota(z.int().optional()),
 });
 
 const skill = z
@@ -121,7 +116,7 @@ const skill = z
         granted: names,
       }),
     ),
-    quotas,
+    quotas: perQuota(z.int().min(0).nullable()),
     review: z.object({ reviewers: z.int(), reauditDays: z.int().nullable() }),
     compat: z.object({ abi: z.literal(1), palisadeMin: z.string().nullable() }),
     grant: grant.nullable(),

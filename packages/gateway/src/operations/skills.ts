@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { CodedError } from '../core/coded-error.ts';
+import { wrongUsage } from '../core/coded-error.ts';
 import { requireSkill } from '../invoke/skills/skill-acts.ts';
-import { pageOf } from '../skills/index/read.ts';
+import { pageOf as pageOfSkills } from '../skills/index/read.ts';
 import { PACKAGE_LIMITS } from '../skills/limits.ts';
-import { actingOf, requireHome, requireHomeReader } from './access.ts';
-import { ByteStream, type Operation, type OperationResult, operation } from './operation.ts';
-import { nextCursor, pageInput, switchValue } from './schema-parts.ts';
+import { actingOf, requireHome } from './access.ts';
+import { ByteStream, type Operation, type OperationResult, operation, READS_GATEWAY } from './operation.ts';
+import { pageInput, pageOf, switchValue } from './schema-parts.ts';
 import { skillChangeOperations } from './skill-changes.ts';
 import { shownSkillDocument, skillDocument, summaryDocument } from './skill-document.ts';
 import {
@@ -22,12 +22,14 @@ import {
 
 const PAGE = 20;
 const CURSOR = /^[a-z0-9.-]{1,64}:[0-9]{1,15}$/;
+const BAD_CURSOR =
+  'Cannot go on after the cursor: it is not valid, expected the one that the page before gave';
 const versioned = z.strictObject({
   id: skillId,
   version: skillVersion.optional().describe('Left out: the one that runs, else the newest.'),
 });
 
-const facts = { noun: 'skills', scope: 'read', action: 'readJournal' } as const;
+const facts = { ...READS_GATEWAY, noun: 'skills' } as const;
 
 export const operations: readonly Operation[] = [
   operation({
@@ -37,14 +39,10 @@ export const operations: readonly Operation[] = [
     opens: 'records',
     http: { method: 'GET', path: '/v1/skills' },
     input: pageInput(PAGE).extend({ state: skillState.optional().describe('Only those in this state.') }),
-    output: {
-      schema: z.object({ skills: z.array(skillSummary), cursor: nextCursor }),
-      sentence: 'A page of skills.',
-    },
-    handle: (context, { limit, state = null, cursor = null }) => {
-      requireHomeReader(context);
-      if (cursor !== null && !CURSOR.test(cursor)) throw unknownCursor();
-      const { skills, next } = pageOf(context.gateway.store, { after: cursor, limit, state });
+    output: pageOf('skills', skillSummary),
+    handle: ({ gateway }, { limit, state = null, cursor = null }) => {
+      if (cursor !== null && !CURSOR.test(cursor)) throw wrongUsage(BAD_CURSOR, 'Begin with the first page.');
+      const { skills, next } = pageOfSkills(gateway.store, { after: cursor, limit, state });
       return { skills: skills.map(summaryDocument), cursor: next };
     },
   }),
@@ -54,6 +52,7 @@ export const operations: readonly Operation[] = [
     sentence: 'Installs a signed package: it is audited, its test cases are run, and it ends in quarantine.',
     scope: 'skills',
     action: 'install',
+    access: requireHome,
     opens: 'gateway',
     http: {
       method: 'POST',
@@ -75,7 +74,6 @@ export const operations: readonly Operation[] = [
       },
     },
     handle: async (context, { package: bytes, allowDowngrade }) => {
-      requireHome(context);
       const { gateway, signal } = context;
       const { installSkill } = await import('../invoke/skills/install.ts');
       const installing = { ...actingOf(context), bytes, signal, allowDowngrade };
@@ -91,11 +89,8 @@ export const operations: readonly Operation[] = [
     http: { method: 'GET', path: '/v1/skills/{id}' },
     input: versioned,
     output: { schema: shownSkill, sentence: 'The skill.' },
-    handle: (context, { id, version = null }) => {
-      requireHomeReader(context);
-      const { gateway } = context;
-      return shownSkillDocument(requireSkill(gateway.store, { id, version }, ['active']), gateway);
-    },
+    handle: ({ gateway }, { id, version = null }) =>
+      shownSkillDocument(requireSkill(gateway.store, { id, version }, ['active']), gateway),
   }),
   operation({
     ...facts,
@@ -105,9 +100,7 @@ export const operations: readonly Operation[] = [
     http: { method: 'GET', path: '/v1/skills/{id}/package' },
     input: versioned,
     output: { type: 'application/octet-stream', sentence: 'The package.' },
-    handle: (context, { id, version = null }) => {
-      requireHomeReader(context);
-      const { store, skills } = context.gateway;
+    handle: ({ gateway: { store, skills } }, { id, version = null }) => {
       const found = requireSkill(store, { id, version }, ['active']);
       return ByteStream.of(skills.artifacts.read(found.artifact), `${found.id}-${found.version}.skill`);
     },
@@ -124,19 +117,10 @@ export const operations: readonly Operation[] = [
       to: skillVersion.optional().describe('Left out: the newest other one.'),
     }),
     output: { schema: skillComparison, sentence: 'The difference.' },
-    handle: async (context, { id, from = null, to = null }) => {
-      requireHomeReader(context);
+    handle: async ({ gateway }, { id, from = null, to = null }) => {
       const { compareSkill } = await import('./compare-skill.ts');
-      return compareSkill(context.gateway, { id, from, to, file: null });
+      return compareSkill(gateway, { id, from, to, file: null });
     },
   }),
   ...skillChangeOperations,
 ];
-
-function unknownCursor(): CodedError {
-  return new CodedError(
-    'door/wrong-usage',
-    'Cannot go on after the cursor: it is not valid, expected the one that the page before gave',
-    { remedy: 'Begin with the first page.' },
-  );
-}

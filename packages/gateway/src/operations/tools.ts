@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { CodedError } from '../core/coded-error.ts';
+import { pick } from '../core/pick.ts';
 import type { Tool } from '../core/tool.ts';
 import { seenTool, seenTools } from './access.ts';
 import { type Operation, operation } from './operation.ts';
@@ -7,8 +8,8 @@ import {
   annotations,
   anyJson,
   limits,
-  nextCursor,
   pageInput,
+  pageOf,
   risk,
   sha256,
   someId,
@@ -40,21 +41,17 @@ const tool = row
   })
   .meta({ id: 'Tool' });
 
+const facts = { noun: 'tools', scope: 'call', action: 'call', opens: 'gateway' } as const;
+
 export const operations: readonly Operation[] = [
   operation({
+    ...facts,
     name: 'listTools',
-    noun: 'tools',
     sentence:
       'Lists the tools that some call of the caller could be permitted to, in the order of their ids.',
-    scope: 'call',
-    action: 'call',
-    opens: 'gateway',
     http: { method: 'GET', path: '/v1/tools' },
     input: pageInput(PAGE),
-    output: {
-      schema: z.object({ tools: z.array(row), cursor: nextCursor }),
-      sentence: 'A page of tools.',
-    },
+    output: pageOf('tools', row),
     handle: (context, { limit, cursor: after = null }) => {
       const found = seenTools(context, after, limit + 1);
       const page = found.slice(0, limit);
@@ -63,12 +60,9 @@ export const operations: readonly Operation[] = [
     },
   }),
   operation({
+    ...facts,
     name: 'getTool',
-    noun: 'tools',
     sentence: 'Shows a tool: its schemas, limits and where it runs.',
-    scope: 'call',
-    action: 'call',
-    opens: 'gateway',
     http: { method: 'GET', path: '/v1/tools/{id}' },
     input: z.strictObject({ id: someId.describe('The id of a tool.') }),
     output: { schema: tool, sentence: 'The tool.' },
@@ -81,24 +75,15 @@ export const operations: readonly Operation[] = [
 ];
 
 /** A tool in a list of many. */
-export function toolRow({ id, description, risk: level, tier }: Tool) {
-  return { id, description, risk: level, tier };
+function toolRow(shown: Tool) {
+  return pick(shown, ['id', 'description', 'risk', 'tier']);
 }
 
 /** All that a caller of the tool may know of it. */
-export function toolDocument(shown: Tool) {
-  const { category, capabilities, limits: most, inputSchema, outputSchema, artifacts } = shown;
-  const { title, annotations: hints, skill } = shown;
+function toolDocument(shown: Tool) {
   return {
     ...toolRow(shown),
-    category,
-    capabilities,
-    limits: most,
-    inputSchema,
-    outputSchema,
-    artifacts,
-    ...(skill === undefined ? {} : { skill }),
-    ...(title === undefined ? {} : { title }),
-    ...(hints === undefined ? {} : { annotations: hints }),
+    ...pick(shown, ['category', 'capabilities', 'limits', 'inputSchema', 'outputSchema', 'artifacts']),
+    ...pick(shown, ['skill', 'title', 'annotations']),
   };
 }

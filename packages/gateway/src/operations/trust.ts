@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
-import { CodedError } from '../core/coded-error.ts';
+import { CodedError, wrongUsage } from '../core/coded-error.ts';
+import { pick } from '../core/pick.ts';
 import { type Adding, addTrust, revokeTrust, rotateTrust } from '../invoke/skills/trust.ts';
 import { keyAt, keysOf, type TrustedKey } from '../skills/trust.ts';
-import { actingOf, type Reading, requireHome, requireHomeReader } from './access.ts';
-import { type Operation, operation } from './operation.ts';
+import { actingOf, type Reading, requireHome } from './access.ts';
+import { type Operation, operation, READS_GATEWAY } from './operation.ts';
 import { isoTimeText, keyId, reasonText, trustOrigin } from './schema-parts.ts';
 
 /* The keys of publishers: whose signatures count is decided once for the whole gateway. */
@@ -33,31 +34,35 @@ const trustedKey = z
   })
   .meta({ id: 'TrustedKey' });
 
-const offered = {
+const offer = z.strictObject({
+  publisher,
   key: z
     .string()
     .min(1)
     .max(MAX_KEY_CHARS)
     .describe('The text of the public key document that `palisade skill sign --new-key` writes.'),
   expiresAt: isoTimeText.optional().describe('When it ends; left out: never.'),
-};
+});
 
-const facts = { noun: 'trust', scope: 'skills', action: 'administer', opens: 'gateway' } as const;
+const facts = {
+  noun: 'trust',
+  scope: 'skills',
+  action: 'administer',
+  access: requireHome,
+  opens: 'gateway',
+} as const;
 
 export const operations: readonly Operation[] = [
   operation({
+    ...READS_GATEWAY,
     name: 'listTrustedKeys',
     noun: 'trust',
     sentence: 'Lists the keys of publishers.',
-    scope: 'read',
-    action: 'readJournal',
     opens: 'records',
     http: { method: 'GET', path: '/v1/trust' },
     input: z.strictObject({ publisher: publisher.optional() }),
     output: { schema: z.object({ keys: z.array(trustedKey) }), sentence: 'The keys.' },
-    handle: (context, input) => {
-      requireHomeReader(context);
-      const { store, clock } = context.gateway;
+    handle: ({ gateway: { store, clock } }, input) => {
       const nowMs = clock.nowMs();
       return { keys: keysOf(store, input.publisher).map((key) => trustedKeyDocument(key, nowMs)) };
     },
@@ -67,7 +72,7 @@ export const operations: readonly Operation[] = [
     name: 'trustKey',
     sentence: 'Trusts a key to sign for a publisher.',
     http: { method: 'POST', path: '/v1/trust' },
-    input: z.strictObject({ publisher, ...offered }),
+    input: offer,
     output: { schema: trustedKey, sentence: 'The key.', created: true },
     handle: async (context, input) => {
       const key = await addTrust(context.gateway, addingOf(context, input));
@@ -80,7 +85,7 @@ export const operations: readonly Operation[] = [
     sentence:
       'Trusts a new key of a publisher; the ones before sign nothing new, and what they signed goes on.',
     http: { method: 'POST', path: '/v1/trust/{publisher}/rotate' },
-    input: z.strictObject({ publisher, ...offered }),
+    input: offer,
     output: {
       schema: z.object({ added: trustedKey, retired: z.array(keyId) }),
       sentence: 'The new key, and those that it replaces.',
@@ -105,7 +110,6 @@ export const operations: readonly Operation[] = [
       sentence: 'The key, and what went into quarantine.',
     },
     handle: async (context, input) => {
-      requireHome(context);
       const { gateway } = context;
       // Boundary: the key of one publisher is not revoked by a request about another.
       if (keyAt(gateway.store, input.keyId)?.publisher !== input.publisher)
@@ -121,27 +125,15 @@ export const operations: readonly Operation[] = [
   }),
 ];
 
-type Offer = {
-  readonly publisher: string;
-  readonly key: string;
-  readonly expiresAt?: string | undefined;
-};
-
-function addingOf(context: Reading, { publisher: name, key, expiresAt }: Offer): Adding {
-  requireHome(context);
+function addingOf(context: Reading, { publisher: name, key, expiresAt }: z.output<typeof offer>): Adding {
   const expiresAtMs = expiresAt === undefined ? null : Date.parse(expiresAt);
   if (expiresAtMs !== null && expiresAtMs <= context.gateway.clock.nowMs())
-    throw new CodedError(
-      'door/wrong-usage',
-      'Cannot trust the key: expiresAt is past, expected a time to come',
-    );
+    throw wrongUsage('Cannot trust the key: expiresAt is past, expected a time to come');
   return { ...actingOf(context), publisher: name, document: key, expiresAtMs };
 }
 
-type KeyState = 'trusted' | 'retired' | 'expired' | 'revoked';
-
 /** What a key is valid for at this moment; the most severe state wins. */
-export function keyState({ revokedAtMs, expiresAtMs, retiredAtMs }: TrustedKey, nowMs: number): KeyState {
+export function keyState({ revokedAtMs, expiresAtMs, retiredAtMs }: TrustedKey, nowMs: number) {
   if (revokedAtMs !== null) return 'revoked';
   if (expiresAtMs !== null && nowMs >= expiresAtMs) return 'expired';
   return retiredAtMs === null ? 'trusted' : 'retired';
@@ -149,14 +141,10 @@ export function keyState({ revokedAtMs, expiresAtMs, retiredAtMs }: TrustedKey, 
 
 function trustedKeyDocument(key: TrustedKey, nowMs: number) {
   const timeOf = (ms: number | null) => (ms === null ? null : isoTime(ms));
-  const { publisher: name, keyId: id, origin, addedBy, reason } = key;
   return {
-    publisher: name,
-    keyId: id,
+    ...pick(key, ['publisher', 'keyId']),
     state: keyState(key, nowMs),
-    origin,
-    addedBy,
-    reason,
+    ...pick(key, ['origin', 'addedBy', 'reason']),
     addedAt: isoTime(key.addedAtMs),
     expiresAt: timeOf(key.expiresAtMs),
     retiredAt: timeOf(key.retiredAtMs),

@@ -1,16 +1,10 @@
 import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
-import {
-  approveUpstream,
-  listUpstreams,
-  refreshUpstream,
-  showUpstream,
-  type UpstreamView,
-} from '../invoke/upstreams.ts';
+import { approveUpstream, listUpstreams, showUpstream, type UpstreamView } from '../invoke/upstreams.ts';
 import { upstreamToolId } from '../registry/upstream-tool.ts';
 import type { Definition } from '../upstreams/definition.ts';
-import { requireAdministrativeReader, requireHome, requireHomeReader } from './access.ts';
-import { type Operation, operation } from './operation.ts';
+import { requireAdministrativeReader, requireHome } from './access.ts';
+import { ADMINISTERS, type Operation, operation, READS_GATEWAY } from './operation.ts';
 import { anyJson, isoTimeText, risk, sha256 } from './schema-parts.ts';
 
 /* The MCP servers behind the gateway, which are configured once for all of it. Their texts are shown as offered. */
@@ -89,44 +83,32 @@ const refreshed = z.object({
   reason: z.string().nullable().describe('Why it is held, or cannot be read.'),
 });
 
+const reads = { ...READS_GATEWAY, noun: 'upstreams', opens: 'gateway' } as const;
+const changes = { ...ADMINISTERS, noun: 'upstreams', access: requireHome } as const;
+
 export const operations: readonly Operation[] = [
   operation({
+    ...reads,
     name: 'listUpstreams',
-    noun: 'upstreams',
     sentence: 'Lists the MCP servers behind the gateway.',
-    scope: 'read',
-    action: 'readJournal',
-    opens: 'gateway',
     http: { method: 'GET', path: '/v1/upstreams' },
     input: z.strictObject({}),
     output: { schema: z.object({ upstreams: z.array(summary) }), sentence: 'The servers.' },
-    handle: (context) => {
-      requireHomeReader(context);
-      return { upstreams: listUpstreams(context.gateway).map(upstreamSummary) };
-    },
+    handle: ({ gateway }) => ({ upstreams: listUpstreams(gateway).map(upstreamSummary) }),
   }),
   operation({
+    ...reads,
     name: 'getUpstream',
-    noun: 'upstreams',
     sentence: 'Shows what was accepted of a server, and what it offers instead.',
-    scope: 'read',
-    action: 'readJournal',
-    opens: 'gateway',
     http: { method: 'GET', path: '/v1/upstreams/{name}' },
     input: z.strictObject({ name }),
     output: { schema: upstream, sentence: 'The server.' },
-    handle: (context, input) => {
-      requireHomeReader(context);
-      return upstreamDocument(showUpstream(context.gateway, input.name));
-    },
+    handle: ({ gateway }, input) => upstreamDocument(showUpstream(gateway, input.name)),
   }),
   operation({
+    ...changes,
     name: 'refreshUpstream',
-    noun: 'upstreams',
     sentence: 'Connects to a server anew, and compares what it offers with what was accepted.',
-    scope: 'admin',
-    action: 'administer',
-    opens: 'gateway',
     http: { method: 'POST', path: '/v1/upstreams/{name}/refresh' },
     input: z.strictObject({ name }),
     output: {
@@ -134,32 +116,26 @@ export const operations: readonly Operation[] = [
       sentence: 'What became of it; a server that offers something else is held.',
     },
     handle: async (context, input) => {
-      requireHome(context);
       requireAdministrativeReader(context);
-      const { principal, tenant } = context.caller;
-      const status = await refreshUpstream(context.gateway, input.name, { principal, tenant });
+      const { gateway, caller } = context;
+      const status = await gateway.upstreams.reconnect(input.name, caller);
       const reason = 'reason' in status ? status.reason : null;
       return { name: input.name, state: status.kind, reason };
     },
   }),
   operation({
+    ...changes,
     name: 'approveUpstream',
-    noun: 'upstreams',
     sentence: 'Accepts what a server offers, as it was shown.',
-    scope: 'admin',
-    action: 'administer',
-    opens: 'gateway',
     http: { method: 'POST', path: '/v1/upstreams/{name}/approve' },
     input: z.strictObject({
       name,
       digest: sha256.describe('The `offeredDigest` that was shown; nothing else is accepted.'),
     }),
     output: { schema: upstream, sentence: 'The server as it is now.' },
-    handle: async (context, input) => {
-      requireHome(context);
-      const { principal, tenant } = context.caller;
+    handle: async ({ gateway, caller: { principal, tenant } }, input) => {
       const accepting = { principal, tenant, name: input.name, shown: input.digest };
-      return upstreamDocument(await approveUpstream(context.gateway, accepting));
+      return upstreamDocument(await approveUpstream(gateway, accepting));
     },
   }),
 ];
@@ -177,7 +153,7 @@ function upstreamSummary({ name: id, rule, state, pin, reason, findings }: Upstr
     tools: pin?.accepted.definitions.length ?? 0,
     findings: findings.length,
     acceptedBy: pin?.acceptedBy ?? null,
-    acceptedAt: pin === null ? null : isoTime(pin.acceptedAtMs),
+    acceptedAt: pin?.acceptedAtMs == null ? null : isoTime(pin.acceptedAtMs),
     changedAt: pin === null ? null : isoTime(pin.changedAtMs),
   };
 }
@@ -198,7 +174,7 @@ function upstreamDocument(view: UpstreamView) {
     secrets: rule?.secrets ?? [],
     // Values of variables may be secret.
     env: rule?.env.map((each) => each.slice(0, each.indexOf('='))) ?? [],
-    digest: pin?.accepted.digest ?? null,
+    digest: pin?.acceptedBy == null ? null : pin.accepted.digest,
     offeredDigest: pin?.offered?.digest ?? null,
     difference,
     definitions: pin?.accepted.definitions.map(definitionOf) ?? [],

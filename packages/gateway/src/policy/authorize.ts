@@ -3,13 +3,15 @@ import type { Digest } from '../core/digest.ts';
 import type { Limits } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
+import { isCertain, withPins } from '../core/process.ts';
 import type { PolicyAnswer } from './decider.ts';
 import type { PolicyEngine } from './engine.ts';
+import type { Directory } from './entities.ts';
 import {
   type Act,
   type ActFacts,
+  type AskedFacts,
   actQuestion,
-  approvedQuestion,
   type CallFacts,
   callQuestion,
   type PolicyQuestion,
@@ -31,21 +33,42 @@ export type Decision =
 
 /** Decides whether this call may run: a grant, a request for approval, or a refusal. Grants are made only here. */
 export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Decision {
-  const { principals } = engine;
-  const { approval } = facts;
-  const { tool, limits } = checked;
-  const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads), tool.id);
+  const { ruling, askedBy } = decideCall(engine, engine.principals, checked, facts);
   const { setDigest, decidedBy } = ruling;
-  if (ruling.verdict === 'allow' && setDigest !== null)
-    return { verdict: 'allow', grant: makeGrant({ call: checked, limits, decidedBy, setDigest, approval }) };
-  if (ruling.verdict === 'deny' && setDigest !== null && approval === null) {
-    const question = (reads: Reads) => approvedQuestion(principals, checked, facts, reads);
-    const approved = decide(engine, question, tool.id);
-    // The forbids that an approval lifts are more informative than the permits that require it.
-    const reasons = decidedBy.length > 0 ? decidedBy : approved.decidedBy;
-    if (approved.verdict === 'allow') return { verdict: 'ask', decidedBy: reasons, setDigest };
+  if (ruling.verdict === 'allow' && setDigest !== null) {
+    const { limits } = checked;
+    const { approval } = facts;
+    // Boundary: where a digest decided, what runs has it. An approval is bound to the digests of its call.
+    const call = certain(checked, approval !== null || engine.readsDigests);
+    return { verdict: 'allow', grant: makeGrant({ call, limits, decidedBy, setDigest, approval }) };
   }
+  if (askedBy !== null && setDigest !== null) return { verdict: 'ask', decidedBy: askedBy, setDigest };
   return { verdict: 'deny', refused: refusalOf(checked, ruling), decidedBy, setDigest };
+}
+
+/** The ruling on a call; where the approval of a person would permit it, also the policies that ask for one. */
+export function decideCall(
+  engine: PolicyEngine,
+  principals: Directory,
+  checked: CheckedCall,
+  facts: AskedFacts,
+): { readonly ruling: Ruling; readonly askedBy: readonly string[] | null } {
+  const ask = (asked: AskedFacts) =>
+    decide(engine, (reads) => callQuestion(principals, checked, asked, reads), checked.tool.id);
+  const ruling = ask(facts);
+  if (ruling.verdict !== 'deny' || facts.approval !== null) return { ruling, askedBy: null };
+  const approved = ask({ ...facts, approval: 'assumed' });
+  // The forbids that an approval lifts are more informative than the permits that require it.
+  const reasons = ruling.decidedBy.length > 0 ? ruling.decidedBy : approved.decidedBy;
+  return { ruling, askedBy: approved.verdict === 'allow' ? reasons : null };
+}
+
+/** The call with only those artifacts that are certain to run; held to their digests, all are. */
+function certain(checked: CheckedCall, isByDigest: boolean): CheckedCall {
+  if (checked.process === null) return checked;
+  const process = isByDigest ? withPins(checked.process) : checked.process;
+  const doubtful = process.terms.files.filter((file) => !isCertain(file)).map(({ path }) => path);
+  return { ...checked, process, artifacts: checked.artifacts.filter(({ name }) => !doubtful.includes(name)) };
 }
 
 function refusalOf({ call, tool }: CheckedCall, { verdict, decidedBy, setDigest, errors }: Ruling): Refused {

@@ -1,25 +1,16 @@
 import { canonicalize } from '@palisade/sdk';
 import { parse, TomlError } from 'smol-toml';
-import { positionIn, readTree } from '../config/toml-tree.ts';
+import { positionsIn } from '../config/toml-tree.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../core/principal.ts';
+import * as shape from '../core/shape.ts';
 import {
-  check,
-  choice,
-  type FilledTable,
-  flag,
-  isTable,
-  note,
-  optional,
-  required,
-  table,
-  tables,
-  textLike,
-  texts,
-  type ValueSite,
-  withDefault,
-} from '../core/shape.ts';
-import { describeValue, formatProblem, locate, type ShapeProblem } from '../core/shape-problem.ts';
+  describeValue,
+  formatProblem,
+  locate,
+  type Positions,
+  type ShapeProblem,
+} from '../core/shape-problem.ts';
 import { SKILL_ACTS, type SkillAct, type SkillActFacts } from './entities.ts';
 import { CASE_LIMITS } from './limits.ts';
 
@@ -38,45 +29,47 @@ export function isSkillAct(action: CaseAction): action is SkillAct {
   return (SKILL_ACTS as readonly string[]).includes(action);
 }
 
-const TEXT = textLike('a text that is not empty', (text) => text !== '');
-const TEXTS = texts(TEXT);
-const PRINCIPAL = textLike(
+const TEXT = shape.textLike('a text that is not empty', (text) => text !== '');
+const TEXTS = shape.texts(TEXT);
+const PRINCIPAL = shape.textLike(
   '"agent:NAME", "user:NAME" or "service:NAME"',
   (text) => parsePrincipal(text) !== null,
 );
-const SKILL_ID = textLike('a skill such as "acme.text"', (text) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(text));
+const SKILL_ID = shape.textLike('a skill such as "acme.text"', (text) =>
+  /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(text),
+);
 
 /** Defaults are those of a skill that requests nothing. */
-const SKILL = table({
-  id: required(SKILL_ID, 'id = "acme.text"'),
-  publisher: optional(TEXT),
-  version: withDefault(TEXT, '1.0.0'),
-  trust: withDefault(TEXT, 'operator'),
-  state: withDefault(TEXT, 'new'),
-  capabilities: withDefault(TEXTS, []),
-  hosts: withDefault(TEXTS, []),
-  has_wildcards: withDefault(flag, false),
-  verdict: withDefault(choice(['passed', 'failed', 'none']), 'none'),
-  findings: withDefault(TEXTS, []),
-  installed_by: optional(PRINCIPAL),
+const SKILL = shape.table({
+  id: shape.required(SKILL_ID, 'id = "acme.text"'),
+  publisher: shape.optional(TEXT),
+  version: shape.withDefault(TEXT, '1.0.0'),
+  trust: shape.withDefault(TEXT, 'operator'),
+  state: shape.withDefault(TEXT, 'new'),
+  capabilities: shape.withDefault(TEXTS, []),
+  hosts: shape.withDefault(TEXTS, []),
+  has_wildcards: shape.withDefault(shape.flag, false),
+  verdict: shape.withDefault(shape.choice(['passed', 'failed', 'none']), 'none'),
+  findings: shape.withDefault(TEXTS, []),
+  installed_by: shape.optional(PRINCIPAL),
 });
 
 const CASE_FIELDS = {
-  name: optional(TEXT),
-  principal: required(PRINCIPAL, 'principal = "agent:ada"'),
-  action: withDefault(choice(ACTIONS), 'call'),
-  asker: withDefault(PRINCIPAL, 'agent:asker'),
-  tool: optional(TEXT),
-  skill: optional(SKILL),
-  input: optional(inputText),
-  input_json: optional(TEXT),
-  approved: withDefault(flag, false),
-  at: optional(time),
-  groups: optional(TEXTS),
-  expected: required(choice(['allow', 'deny', 'ask']), 'expected = "allow"'),
-  decided_by: optional(TEXTS),
+  name: shape.optional(TEXT),
+  principal: shape.required(PRINCIPAL, 'principal = "agent:ada"'),
+  action: shape.withDefault(shape.choice(ACTIONS), 'call'),
+  asker: shape.withDefault(PRINCIPAL, 'agent:asker'),
+  tool: shape.optional(TEXT),
+  skill: shape.optional(SKILL),
+  input: shape.optional(inputText),
+  input_json: shape.optional(TEXT),
+  approved: shape.withDefault(shape.flag, false),
+  at: shape.optional(time),
+  groups: shape.optional(TEXTS),
+  expected: shape.required(shape.choice(['allow', 'deny', 'ask']), 'expected = "allow"'),
+  decided_by: shape.optional(TEXTS),
 };
-type RawCase = FilledTable<typeof CASE_FIELDS>;
+type RawCase = shape.FilledTable<typeof CASE_FIELDS>;
 
 /** A case with the keys of the file; what is missing there and has no default is null. */
 export type PolicyCase = Omit<RawCase, 'name' | 'principal' | 'skill'> & {
@@ -86,23 +79,17 @@ export type PolicyCase = Omit<RawCase, 'name' | 'principal' | 'skill'> & {
   readonly skill: CaseSkill | null;
 };
 
-const CASE = table(CASE_FIELDS, { header: '[[case]]', also: demandSubject });
-const FILE = table({
-  case: withDefault(tables(CASE, { max: CASE_LIMITS.cases, header: '[[case]]' }), []),
+const CASE = shape.table(CASE_FIELDS, { header: '[[case]]', also: demandSubject });
+const FILE = shape.table({
+  case: shape.withDefault(shape.tables(CASE, { max: CASE_LIMITS.cases, header: '[[case]]' }), []),
 });
 
 /** Reads a case file; throws a CodedError `door/wrong-usage` with file, line and column. */
 export function parseCases(text: string, file: string): PolicyCase[] {
-  const checked = check(parseToml(text, file), FILE);
-  const positions = findPositions(text);
+  const checked = shape.check(parseToml(text, file), FILE);
+  const positions = positionsIn(text);
   if (!checked.ok) throw wrong(checked.problem, positions, file);
   return checked.value.case.map((raw, i) => toCase(raw, i, positions(['case', i], 'key')?.line ?? 1));
-}
-
-function findPositions(text: string) {
-  const tree = readTree(text);
-  return (path: readonly (string | number)[], at: 'key' | 'value') =>
-    tree.ok ? positionIn(tree.value, path, at) : undefined;
 }
 
 function parseToml(text: string, file: string): unknown {
@@ -118,9 +105,9 @@ function parseToml(text: string, file: string): unknown {
 /** The subject of the action is required, and nothing else is accepted. */
 function demandSubject(
   { action, tool, skill, input, input_json: inputJson }: RawCase,
-  site: ValueSite,
+  site: shape.ValueSite,
 ): void {
-  const misfit = (is: string, expected: string) => note(site, { is, expected });
+  const misfit = (is: string, expected: string) => shape.note(site, { is, expected });
   if (input !== null && inputJson !== null) misfit('it has both input and input_json', 'one of them');
   if (isSkillAct(action)) {
     if (tool !== null) misfit('it has the key tool', `none for the action "${action}"`);
@@ -146,14 +133,14 @@ function toCaseSkill(raw: NonNullable<RawCase['skill']>): CaseSkill {
   };
 }
 
-function inputText(raw: unknown, site: ValueSite): string | undefined {
-  if (!isTable(raw)) return note(site, { is: describeValue(raw), expected: 'a table' });
+function inputText(raw: unknown, site: shape.ValueSite): string | undefined {
+  if (!shape.isTable(raw)) return shape.note(site, { is: describeValue(raw), expected: 'a table' });
   try {
     // Boundary: TOML has dates, big integers and infinities, and none of them is JSON.
     return canonicalize(plain(raw));
   } catch {
     const expected = 'texts, numbers, booleans, lists and tables';
-    return note(site, { is: 'it holds a value that is not JSON', expected });
+    return shape.note(site, { is: 'it holds a value that is not JSON', expected });
   }
 }
 
@@ -161,24 +148,20 @@ function plain(value: unknown): unknown {
   if (value instanceof Date || typeof value === 'bigint') throw new TypeError('not JSON');
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError('not JSON');
   if (Array.isArray(value)) return value.map(plain);
-  if (!isTable(value)) return value;
+  if (!shape.isTable(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-function time(raw: unknown, site: ValueSite): number | undefined {
+function time(raw: unknown, site: shape.ValueSite): number | undefined {
   const isIso = typeof raw === 'string' && ISO_TIME.test(raw);
   const ms = raw instanceof Date ? raw.getTime() : isIso ? Date.parse(raw) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
-  return note(site, { is: describeValue(raw), expected: 'a time such as "2026-01-02T03:04:05Z"' });
+  return shape.note(site, { is: describeValue(raw), expected: 'a time such as "2026-01-02T03:04:05Z"' });
 }
 
-function wrong(
-  found: readonly ShapeProblem[],
-  positions: ReturnType<typeof findPositions>,
-  file: string,
-): CodedError {
+function wrong(found: readonly ShapeProblem[], positions: Positions, file: string): CodedError {
   const [first] = locate(found, positions, 1);
   return wrongUsage(
     first === undefined ? `${file}: Cannot read the policy tests` : formatProblem(first, file),

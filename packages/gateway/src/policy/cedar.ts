@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type * as CedarWasm from '@cedar-policy/cedar-wasm/nodejs';
+import { accept, type Result, reject } from '../core/result.ts';
 
 export type {
   CedarValueJson,
-  CheckParseAnswer,
   Clause,
   DetailedError,
   EntityJson,
@@ -55,10 +55,6 @@ export function isCrash(error: unknown): boolean {
   return error.name === 'RangeError' || error.name === 'RuntimeError';
 }
 
-export type BenchResult<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly crashed: boolean; readonly message: string };
-
 /**
  * A Cedar instance for texts that are not trusted yet. It decides nothing; any damage is confined, because an instance
  * that threw is never used again.
@@ -72,14 +68,14 @@ export class Workbench {
   }
 
   /** Does the work and returns how it ended; never throws. */
-  try<T>(work: (cedar: Cedar) => T): BenchResult<T> {
+  try<T>(work: (cedar: Cedar) => T): Result<T, string> {
     try {
       this.#cedar ??= this.#load();
-      return { ok: true, value: work(this.#cedar) };
+      return accept(work(this.#cedar));
     } catch (error) {
       // Boundary: even a seemingly harmless error may have left the instance inconsistent.
       this.#cedar = null;
-      return { ok: false, crashed: isCrash(error), message: String(error) };
+      return reject(String(error));
     }
   }
 

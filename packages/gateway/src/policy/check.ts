@@ -10,7 +10,15 @@ import {
 } from './cedar.ts';
 import { SKILL_CATEGORY, UPSTREAM_CATEGORY, uidOf, viewTool } from './entities.ts';
 import { POLICY_LIMITS } from './limits.ts';
-import { namedIn, type ParsedPolicy, parseFiles, parsePolicy, problemAt, type ToolsOf } from './parse.ts';
+import {
+  namedActions,
+  namedIn,
+  type ParsedPolicy,
+  parseFiles,
+  parsePolicy,
+  problemAt,
+  type ToolsOf,
+} from './parse.ts';
 import { fileProblem, readPolicyFiles } from './policy-files.ts';
 import {
   type Policy,
@@ -46,7 +54,7 @@ export function checkPolicies(
   const policies = parsed.policies.map(({ id, file, effect, text }) => ({ id, file, effect, text }));
   const trial = tryPolicies(bench, policies, tools);
   if (!trial.ok)
-    return refuseSet([fileProblem('.', `Cannot evaluate the policies: ${trial.message}`)], warnings);
+    return refuseSet([fileProblem('.', `Cannot evaluate the policies: ${trial.problem}`)], warnings);
   const trialWarnings = trial.value.map(({ policy, message }) => trialWarning(policies, policy, message));
   return {
     ok: true,
@@ -184,7 +192,6 @@ function assignLanes(policies: readonly ParsedPolicy[], tools: readonly Tool[]) 
   return { lanes: [...lanes.values(), toolless].filter((lane) => lane.policies.size > 0), warnings };
 }
 
-/** The actions whose resource is a tool. */
 const TOOL_ACTIONS: readonly string[] = ['call', 'approve'];
 
 function isAboutListedTools({ action, resource }: PolicyJson): boolean {
@@ -196,13 +203,6 @@ function isAboutListedTools({ action, resource }: PolicyJson): boolean {
   return namedActions(action)?.some((name) => TOOL_ACTIONS.includes(name)) ?? true;
 }
 
-/** The actions that a scope names; null for all of them. */
-function namedActions(action: PolicyJson['action']): string[] | null {
-  if (action.op === 'All' || 'slot' in action) return null;
-  const entities = 'entities' in action ? action.entities : [action.entity];
-  return entities.map((entity) => uidOf(entity).id);
-}
-
 function canMatch({ resource }: PolicyJson, tool: Tool): boolean {
   const { type, id } = scopeEntity(resource) ?? {};
   if (type === 'Tool') return id === tool.id;
@@ -211,7 +211,6 @@ function canMatch({ resource }: PolicyJson, tool: Tool): boolean {
   return true;
 }
 
-/** The entity that a resource scope names, if it names one. */
 function scopeEntity(resource: PolicyJson['resource']): TypeAndId | null {
   const constraint = resource.op === 'is' ? resource.in : resource;
   if (constraint === undefined || !('entity' in constraint)) return null;

@@ -1,10 +1,11 @@
 import { cached } from '../core/cached.ts';
+import { accept, reject } from '../core/result.ts';
 import { type Cedar, type CedarLoader, type EntityJson, isCrash } from './cedar.ts';
 import { uidOf } from './entities.ts';
 import { KEPT_ANSWERS, SCHEMAS_PER_INSTANCE } from './limits.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { PolicyQuestion } from './request.ts';
-import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './schema.ts';
+import { EVERYTHING, type Reads, type ReadsByTool, readsByTool, readsDigests } from './schema.ts';
 
 /*
  * The instance that decides. It gets only texts that passed the check, keeps them parsed, and is discarded when it
@@ -21,9 +22,15 @@ export type PolicyAnswer = {
 };
 
 /** A set, what it reads and what it has answered, always together. */
-type Live = { readonly set: PolicySet; readonly reads: ReadsByTool; readonly answers: Answers };
-type Slot = 'blue' | 'green';
-type Instance = { readonly cedar: Cedar; readonly schemas: Set<string>; slot: Slot };
+type Live = {
+  readonly set: PolicySet;
+  readonly reads: ReadsByTool;
+  readonly readsDigests: boolean;
+  readonly answers: Answers;
+};
+
+/** An instance with the policies under this name, and the schemas that it has parsed. */
+type Instance = { readonly cedar: Cedar; readonly schemas: Set<string>; slot: string };
 
 export class Decider {
   readonly #load: CedarLoader;
@@ -47,10 +54,15 @@ export class Decider {
     return this.#live?.reads.of(toolId) ?? EVERYTHING;
   }
 
+  get readsDigests(): boolean {
+    return this.#live?.readsDigests ?? true;
+  }
+
   /** Replaces the set by a checked one, or throws and leaves that one in place. */
   use(set: PolicySet): void {
-    const reads = readsByTool(set.policies.map(({ text }) => text));
-    const live = { set, reads, answers: new Answers() };
+    const texts = set.policies.map(({ text }) => text);
+    const reads = readsByTool(texts);
+    const live = { set, reads, readsDigests: readsDigests(texts), answers: new Answers() };
     if (this.#instance !== null) this.#fill(this.#instance, set);
     this.#live = live;
   }
@@ -71,41 +83,13 @@ export class Decider {
     }
   }
 
-  #ask({ principal, action, resource, context, entities, schema }: PolicyQuestion): PolicyAnswer {
-    const { cedar, schemas, slot } = this.#ready();
-    if (!schemas.has(schema.name)) {
-      const parsed = cedar.preparseSchema(schema.name, schema.text);
-      if (parsed.type === 'failure')
-        return failed(null, parsed.errors[0]?.message ?? 'the schema was refused');
-      schemas.add(schema.name);
-    }
-    const answer = cedar.statefulIsAuthorized({
-      // NamedEntities one by one: Cedar reads an object made by spreading a tenth slower.
-      principal,
-      action,
-      resource,
-      context,
-      entities,
-      preparsedPolicySetId: slot,
-      preparsedSchemaName: schema.name,
-      // Boundary: without it a forbid that encounters an unexpected value is skipped and the call allowed.
-      validateRequest: true,
-    });
-    if (answer.type !== 'success')
-      return failed(null, answer.errors[0]?.message ?? 'the request was refused');
-    const { decision, diagnostics } = answer.response;
+  #ask(question: PolicyQuestion): PolicyAnswer {
+    const answer = consult(this.#ready(), question);
+    if (!answer.ok) return failed(null, answer.problem);
+    const { decision, decidedBy, errors } = answer.value;
     // Boundary: Cedar skips a policy that errs, even a forbid; here one error denies.
-    if (diagnostics.errors.length > 0) {
-      const errors = diagnostics.errors.map(({ policyId, error }) => ({
-        policy: policyId,
-        message: error.message,
-      }));
-      // Cedar lists them in no order, and the first one is shown.
-      errors.sort((a, b) => (a.policy < b.policy ? -1 : 1));
-      return { verdict: 'error', decidedBy: [], errors, crashed: false };
-    }
-    const verdict = decision === 'allow' ? 'allow' : 'deny';
-    return { verdict, decidedBy: [...diagnostics.reason].sort(), errors: [], crashed: false };
+    if (errors.length > 0) return { verdict: 'error', decidedBy: [], errors, crashed: false };
+    return { verdict: decision === 'allow' ? 'allow' : 'deny', decidedBy, errors, crashed: false };
   }
 
   #ready(): Instance {
@@ -131,6 +115,35 @@ export class Decider {
     }
     instance.slot = slot;
   }
+}
+
+/** Asks an instance a question; the problem is why it does not accept the question. */
+export function consult({ cedar, schemas, slot }: Instance, question: PolicyQuestion) {
+  const { principal, action, resource, context, entities, schema } = question;
+  // Reading a schema takes longer than a dozen answers under it, and most questions share one.
+  if (!schemas.has(schema.name)) {
+    const parsed = cedar.preparseSchema(schema.name, schema.text);
+    if (parsed.type === 'failure') return reject(parsed.errors[0]?.message ?? 'the schema was refused');
+    schemas.add(schema.name);
+  }
+  const answer = cedar.statefulIsAuthorized({
+    // One by one: Cedar reads an object made by spreading a tenth slower.
+    principal,
+    action,
+    resource,
+    context,
+    entities,
+    preparsedPolicySetId: slot,
+    preparsedSchemaName: schema.name,
+    // Boundary: without it a forbid that encounters an unexpected value is skipped and the call allowed.
+    validateRequest: true,
+  });
+  if (answer.type !== 'success') return reject(answer.errors[0]?.message ?? 'the request was refused');
+  const { decision, diagnostics } = answer.response;
+  const errors = diagnostics.errors.map(({ policyId: policy, error: { message } }) => ({ policy, message }));
+  // Cedar lists them in no order, and the first one is shown.
+  errors.sort((a, b) => (a.policy < b.policy ? -1 : 1));
+  return accept({ decision, decidedBy: [...diagnostics.reason].sort(), errors });
 }
 
 function noSet(): never {

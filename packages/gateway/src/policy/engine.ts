@@ -5,17 +5,7 @@ import { type CheckResult, checkKey, checkPolicies, isHarmless, printTool } from
 import { Decider, type PolicyAnswer } from './decider.ts';
 import { Directory, type Groups } from './entities.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
-import {
-  type CheckedSets,
-  hadAnySet,
-  type PolicyStore,
-  recallActive,
-  recallChecked,
-  remember,
-  rememberRefusal,
-  shippedChecks,
-  wasRefusalTold,
-} from './memory.ts';
+import * as memory from './memory.ts';
 import { type NamedEntities, namedIn, type ToolsOf } from './parse.ts';
 import {
   fileProblem,
@@ -50,14 +40,14 @@ export type PolicyEvent =
 
 export type PolicyOptions = {
   readonly directory: string;
-  readonly store: PolicyStore;
+  readonly store: memory.PolicyStore;
   readonly tools: ToolsOf;
   readonly groups: Groups;
   readonly clock: Clock;
   readonly reloadMs: number;
   readonly onEvent: (event: PolicyEvent) => void;
   /** Checks that need not be made again, besides those that the store remembers; without it that of the starters. */
-  readonly checked?: CheckedSets;
+  readonly checked?: memory.CheckedSets;
   /** Another evaluator, for tests that break it. */
   readonly load?: CedarLoader;
   /** Another way to wait between two looks, for tests that write in between. */
@@ -106,7 +96,7 @@ export class PolicyEngine {
     this.principals = new Directory(options.groups);
     this.#lookedAtMs = options.clock.monotonicMs();
     // Boundary: where a set was active, a missing directory must not bring back the starters, which permit more.
-    if (!hadAnySet(options.store)) seedPolicies(options.directory);
+    if (!memory.hadAnySet(options.store)) seedPolicies(options.directory);
     this.#start();
   }
 
@@ -126,6 +116,11 @@ export class PolicyEngine {
 
   readsFor(toolId: string): Reads {
     return this.#decider.readsFor(toolId);
+  }
+
+  /** Whether that set can judge a command by the digest of its program. */
+  get readsDigests(): boolean {
+    return this.#decider.readsDigests;
   }
 
   /** What is wrong with the files as they are now; empty when they are the set that decides. */
@@ -172,7 +167,7 @@ export class PolicyEngine {
   /** A new process knows the previous set only from the database, and may have no later moment for a second look. */
   #start(): void {
     const { store, pause = pauseThread } = this.#options;
-    const before = recallActive(store);
+    const before = memory.recallActive(store);
     this.#look(before);
     if (this.#settled === null) {
       pause(SECOND_LOOK_MS);
@@ -208,13 +203,14 @@ export class PolicyEngine {
   }
 
   #propose({ files, problems, names }: Reading): Candidate {
-    const { store, checked = shippedChecks() } = this.#options;
+    const { store } = this.#options;
     const tools = this.#options.tools(names);
     const key = checkKey(files, tools, cedarVersion());
     if (problems.length > 0) return { ok: false, problems, more: 0, key, warnings: [] };
     // Boundary: the key covers everything that a check looks at, so the same set would pass again.
-    const remembered = recallChecked(store, key);
+    const remembered = memory.recallChecked(store, key);
     if (remembered !== null) return { ok: true, set: remembered, key, warnings: [] };
+    const { checked = memory.shippedChecks() } = this.#options;
     const known = checked.get(key);
     if (known !== undefined) return { ok: true, ...known, key };
     const result = checkPolicies(files, tools, this.bench);
@@ -232,10 +228,10 @@ export class PolicyEngine {
     }
     this.#problems = [];
     this.#warnings = warnings;
-    const isNew = recallActive(store)?.digest !== set.digest;
-    if (isNew || recallChecked(store, key) === null) {
+    const isNew = memory.recallActive(store)?.digest !== set.digest;
+    if (isNew || memory.recallChecked(store, key) === null) {
       // What cannot be remembered is checked again at the next start; nothing else is lost.
-      remember(store, set, key, clock.nowMs()).catch(() => undefined);
+      memory.remember(store, set, key, clock.nowMs()).catch(() => undefined);
     }
     if (isNew) onEvent({ kind: 'policy-loaded', digest: set.digest, ids: set.policies.map(({ id }) => id) });
   }
@@ -243,15 +239,15 @@ export class PolicyEngine {
   #refuse({ problems, more, key }: Candidate & { ok: false }): void {
     const { store, clock, onEvent } = this.#options;
     this.#problems = problems;
-    const digest = this.setDigest ?? recallActive(store)?.digest ?? null;
+    const digest = this.setDigest ?? memory.recallActive(store)?.digest ?? null;
     // The same files under another set are a new event; the key alone does not include unreadable files.
     const refusal = digestValue({ key, digest, problems });
-    if (this.#reported === refusal || wasRefusalTold(store, refusal)) return;
+    if (this.#reported === refusal || memory.wasRefusalTold(store, refusal)) return;
     this.#reported = refusal;
     const told = problems.slice(0, PROBLEM_LIMITS.told);
     onEvent({ kind: 'policy-refused', digest, problems: told, more: more + problems.length - told.length });
     // What cannot be remembered is reported again by the next process.
-    rememberRefusal(store, refusal, clock.nowMs()).catch(() => undefined);
+    memory.rememberRefusal(store, refusal, clock.nowMs()).catch(() => undefined);
   }
 
   /** The files are invalid at the start: the last valid set stays active, if it can still be loaded. */

@@ -54,7 +54,6 @@ export type ToolView = {
 const views: WeakMap<Tool, ToolView> = new WeakMap();
 const callSchemas: WeakMap<Reads, WeakMap<ToolView, SchemaRef>> = new WeakMap();
 
-/** Returns the view of a tool, cached per tool record. */
 export function viewTool(tool: Tool): ToolView {
   return cached(views, tool, () => makeView(tool));
 }
@@ -110,7 +109,6 @@ export type SkillAct = (typeof SKILL_ACTS)[number];
 /** The skill itself; it is the same for an act upon it and for a call of its tools. */
 type SkillFacts = Omit<ToolSkill, 'trust'> & { readonly trust: string };
 
-/** The state of the skill when someone acts upon it. */
 export type SkillStanding = {
   /** The state it is in; `new` where this version is not installed. */
   readonly state: string;

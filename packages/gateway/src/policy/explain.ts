@@ -1,11 +1,11 @@
 import type { CheckedCall } from '../core/checked-call.ts';
 import type { Digest } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { decide, type Ruling } from './authorize.ts';
+import { decideCall, type Ruling } from './authorize.ts';
 import type { Cedar, Expr, PolicyJson, Workbench } from './cedar.ts';
 import type { PolicyEngine } from './engine.ts';
 import type { Policy, PolicySet } from './policy-set.ts';
-import { approvedQuestion, type CallFacts, callQuestion, type PolicyQuestion } from './request.ts';
+import { type CallFacts, callQuestion, type PolicyQuestion } from './request.ts';
 
 /*
  * Answers why a call is allowed or not, under the active set. The verdict comes from the deciding instance; policies
@@ -33,11 +33,8 @@ const NO_SET = 'A valid policy set would have to be loaded: run `palisade policy
 export function explain(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Explanation {
   engine.refresh();
   const { set, principals } = engine;
-  const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads));
-  const isDenied = ruling.verdict === 'deny' && facts.approval === null;
-  const approvalWouldHelp =
-    isDenied &&
-    decide(engine, (reads) => approvedQuestion(principals, checked, facts, reads)).verdict === 'allow';
+  const { ruling, askedBy } = decideCall(engine, principals, checked, facts);
+  const approvalWouldHelp = askedBy !== null;
   const policies = set === null ? [] : notesOf(engine, set, checked, facts);
   const { setDigest, errors } = ruling;
   return {

@@ -1,5 +1,5 @@
 import { canonicalize } from '@palisade/sdk';
-import type { Json } from '../core/json.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import type { CedarValueJson } from './cedar.ts';
 import { INPUT_TYPE_LIMITS } from './limits.ts';
@@ -48,7 +48,7 @@ export function planInput(schema: JsonSchema): InputPlan & { kind: 'record' } {
 }
 
 function planValue(schema: Json, depth: number, walk: Walk): { plan: InputPlan; nullable: boolean } {
-  if (!isObject(schema) || depth > INPUT_TYPE_LIMITS.depth) return { plan: TEXT, nullable: false };
+  if (!isJsonObject(schema) || depth > INPUT_TYPE_LIMITS.depth) return { plan: TEXT, nullable: false };
   const { type, nullable, inner } = typeOf(schema);
   if (inner !== undefined) return { plan: planValue(inner, depth, walk).plan, nullable: true };
   return { plan: planType(type, schema, depth, walk), nullable };
@@ -74,16 +74,18 @@ function typeOf(schema: JsonSchema): { type: Json; nullable: boolean; inner?: Js
   if (!Array.isArray(union) || union.length !== 2) return { type: null, nullable: false };
   const inner = union.find((part) => !isNullSchema(part));
   const hasNull = union.some(isNullSchema);
-  return isObject(inner) && hasNull ? { type: null, nullable: true, inner } : { type: null, nullable: false };
+  return isJsonObject(inner) && hasNull
+    ? { type: null, nullable: true, inner }
+    : { type: null, nullable: false };
 }
 
 function isNullSchema(schema: Json): boolean {
-  return isObject(schema) && schema.type === 'null';
+  return isJsonObject(schema) && schema.type === 'null';
 }
 
 function planRecord(schema: JsonSchema, depth: number, walk: Walk): InputPlan {
   const { properties, required } = schema;
-  if (!isObject(properties) || Object.keys(properties).length === 0) {
+  if (!isJsonObject(properties) || Object.keys(properties).length === 0) {
     return schema.additionalProperties === false ? { kind: 'record', fields: [] } : TEXT;
   }
   const names = new Set(Array.isArray(required) ? required : []);
@@ -104,7 +106,7 @@ function isDeclarable(name: string): boolean {
 }
 
 function planSet(schema: JsonSchema, depth: number, walk: Walk): InputPlan {
-  if (schema.prefixItems !== undefined || !isObject(schema.items)) return TEXT;
+  if (schema.prefixItems !== undefined || !isJsonObject(schema.items)) return TEXT;
   const { plan, nullable } = planValue(schema.items, depth + 1, walk);
   return nullable || plan.kind === 'text' ? TEXT : { kind: 'set', element: plan };
 }
@@ -147,7 +149,7 @@ function toCedar(plan: InputPlan, value: Json): CedarValueJson {
     case 'set':
       return Array.isArray(value) ? value.map((item: Json) => toCedar(plan.element, item)) : misfit(plan);
     case 'record':
-      return isObject(value) ? toRecord(plan.fields, value) : misfit(plan);
+      return isJsonObject(value) ? toRecord(plan.fields, value) : misfit(plan);
   }
 }
 
@@ -170,8 +172,4 @@ function misfit(plan: InputPlan): never {
   throw new TypeError(
     `Cannot show the input to the policies: a value is not of its declared type "${plan.kind}"`,
   );
-}
-
-function isObject(value: Json | undefined): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,9 @@
 import type { Migration } from '../store/migrate.ts';
 import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
+import { scan } from './parse.ts';
 import { type Policy, type PolicyProblem, type PolicySet, policySetDigest } from './policy-set.ts';
-import { STARTER_CHECKS } from './starter-checks.generated.ts';
+import { STARTER_POLICIES } from './starter.table.ts';
+import { STARTER_CHECK } from './starter-checks.generated.ts';
 
 export type PolicyStore = Pick<Reader, 'get'> & {
   commit<T>(work: (tx: Transaction) => T): Promise<T>;
@@ -23,7 +25,6 @@ export function recallChecked(store: PolicyStore, key: string): PolicySet | null
   return toSet(store.get(FIND_CHECK, { key }));
 }
 
-/** What passed a check, by the key of the check. */
 export type CheckedSets = Map<
   string,
   { readonly set: PolicySet; readonly warnings: readonly PolicyProblem[] }
@@ -31,12 +32,16 @@ export type CheckedSets = Map<
 
 /** The check of the starter policies, which was made when this version was. */
 export function shippedChecks(): CheckedSets {
-  return new Map(
-    STARTER_CHECKS.map(([key, policies]) => {
-      const set = { digest: policySetDigest(policies), policies };
-      return [key, { set, warnings: [] }];
-    }),
+  const policies = Object.entries(STARTER_POLICIES).flatMap(([file, starters]) =>
+    scan(starters).pieces.map(({ text }) => starterOf(file, text)),
   );
+  return new Map([[STARTER_CHECK, { set: { digest: policySetDigest(policies), policies }, warnings: [] }]]);
+}
+
+/** Each of them begins with its id and its effect. */
+function starterOf(file: string, text: string): Policy {
+  const [, id = '', effect] = /^@id\("([^"]+)"\)\n(permit|forbid)/.exec(text) ?? [];
+  return { id, file, effect: effect as Policy['effect'], text };
 }
 
 /** Remembers that a set passed its check and is active now; sets are kept forever, for the receipts that name them. */

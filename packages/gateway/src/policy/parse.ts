@@ -1,5 +1,6 @@
 import type { Tool } from '../core/tool.ts';
 import type { DetailedError, PolicyJson, Workbench } from './cedar.ts';
+import { uidOf } from './entities.ts';
 import { POLICY_LIMITS } from './limits.ts';
 import { fileProblem } from './policy-files.ts';
 import type { Policy, PolicyFile, PolicyProblem } from './policy-set.ts';
@@ -80,6 +81,13 @@ export function parsePolicy(bench: Workbench, text: string): PolicyJson | string
   if (!answer.ok) return TOO_DEEP;
   if (answer.value.type === 'failure') return `Cannot read this policy: ${answer.value.errors[0]?.message}`;
   return depthOf(answer.value.json) > POLICY_LIMITS.expressionDepth ? TOO_DEEP : answer.value.json;
+}
+
+/** The actions that a scope names; null for all of them. */
+export function namedActions(action: PolicyJson['action']): string[] | null {
+  if (action.op === 'All' || 'slot' in action) return null;
+  const entities = 'entities' in action ? action.entities : [action.entity];
+  return entities.map((entity) => uidOf(entity).id);
 }
 
 /** How deep expressions are nested. Goes level by level, so that no tree is too deep to be measured. */

@@ -2,7 +2,6 @@ import { type Digest, digestValue } from '../core/digest.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
 import { PALISADE_SCHEMA } from './schema.ts';
 
-/** One policy as it is written in its file. */
 export type Policy = {
   readonly id: string;
   readonly file: string;

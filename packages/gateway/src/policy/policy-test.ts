@@ -2,11 +2,11 @@ import type { CheckedCall } from '../core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { Refused } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { decide, type Ruling } from './authorize.ts';
+import { decide, decideCall, type Ruling } from './authorize.ts';
 import { isSkillAct, type PolicyCase } from './cases.ts';
 import type { PolicyEngine } from './engine.ts';
 import { Directory, type SkillAct } from './entities.ts';
-import { actQuestion, approvedQuestion, callQuestion } from './request.ts';
+import { actQuestion } from './request.ts';
 
 export { type PolicyCase, parseCases } from './cases.ts';
 
@@ -98,13 +98,9 @@ function callAnswer(
 ): Actual {
   const { wallMs, cpuMs, fuel, outputBytes, egressBytes } = LIMIT_CEILINGS;
   const budgetLeft = { calls: Number.MAX_SAFE_INTEGER, wallMs, cpuMs, fuel, outputBytes, egressBytes };
-  const facts = { budgetLeft, approval: null, nowMs };
-  const approved = decide(engine, (reads) => approvedQuestion(principals, checked, facts, reads));
-  if (one.approved) return toActual(approved);
-  const plain = decide(engine, (reads) => callQuestion(principals, checked, facts, reads));
-  if (plain.verdict !== 'deny' || approved.verdict !== 'allow') return toActual(plain);
-  const decidedBy = plain.decidedBy.length > 0 ? plain.decidedBy : approved.decidedBy;
-  return { actual: 'ask', decidedBy, why: '' };
+  const facts = { budgetLeft, approval: one.approved ? ('assumed' as const) : null, nowMs };
+  const { ruling, askedBy } = decideCall(engine, principals, checked, facts);
+  return askedBy === null ? toActual(ruling) : { actual: 'ask', decidedBy: askedBy, why: '' };
 }
 
 function toActual({ verdict, decidedBy, errors }: Ruling): Actual {

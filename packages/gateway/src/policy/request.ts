@@ -54,7 +54,7 @@ export type ActFacts = {
 export type Act = keyof ActFacts;
 type TenantFacts = { readonly tenant: string; readonly nowMs: number };
 
-type AskedFacts = Omit<CallFacts, 'approval'> & {
+export type AskedFacts = Omit<CallFacts, 'approval'> & {
   /** `assumed`: as if a person had approved the call. */
   readonly approval: ApprovalFact | 'assumed' | null;
 };
@@ -97,11 +97,6 @@ export function callQuestion(
     entities,
     schema: callSchemaOf(view, reads),
   };
-}
-
-/** The same question as if a person had approved the call. */
-export function approvedQuestion(...[directory, checked, facts, reads]: Parameters<typeof callQuestion>) {
-  return callQuestion(directory, checked, { ...facts, approval: 'assumed' }, reads);
 }
 
 /** The question whether a principal may approve, act upon a skill, read the journal or administer. */
@@ -193,6 +188,7 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
 
 function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
   const { executable, executableSha256, argv, workspace, cwd, egress, egressHosts, secrets } = terms;
+  const { allowedWrites } = terms;
   return {
     executable,
     executableSha256,
@@ -201,10 +197,12 @@ function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
     arguments: [...new Set(argv.slice(1))],
     commandLine: argv.join(' '),
     workspace,
+    workspaceRoot: facts.root,
     cwd,
     egress,
     egressHosts: [...egressHosts],
     secrets: [...secrets],
+    allowedWrites: [...allowedWrites],
   };
 }
 

@@ -19,10 +19,12 @@ type Process = {
   arguments: Set<String>,
   commandLine: String,
   workspace: String,
+  workspaceRoot: String,
   cwd: String,
   egress: String,
   egressHosts: Set<String>,
   secrets: Set<String>,
+  allowedWrites: Set<String>,
 };
 
 `;
@@ -89,7 +91,6 @@ action approveSkill in [manageSkills] appliesTo { principal: [User], resource: [
 action readJournal, administer appliesTo { principal: [User, Service], resource: [Tenant], context: TimeContext };
 `;
 
-/** The whole schema for tools whose input has this Cedar type. */
 export function schemaFor(inputType: string): string {
   return `${PALISADE_SCHEMA}type Input = ${inputType};\n`;
 }
@@ -122,6 +123,12 @@ export const EVERYTHING: Reads = new Set(CALL_ATTRIBUTES);
 const WORD = /[A-Za-z_]\w*/g;
 // `.name`, `["name"]`, `has name`, `has "name"`; a method in place of a name would read the whole record.
 const ACCESS = /\s*\.\s*[A-Za-z_]\w*(?!\w|\s*\()|\s*\[\s*"[^"]*"\s*\]|\s+has\s*(?:"[^"]*"|\b[A-Za-z_])/y;
+
+/** Whether policies with these texts can read the digest of a program; it errs on the side of yes. */
+export function readsDigests(texts: readonly string[]): boolean {
+  // Boundary: an escape can spell a name without its letters.
+  return texts.some((text) => /executableSha256|\\[ux]/.test(text));
+}
 
 /** What policies with these texts can read: never less than they do, for every text that Cedar can parse. */
 export function readsOf(texts: readonly string[]): Reads {

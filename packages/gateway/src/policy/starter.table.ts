@@ -19,12 +19,15 @@ when { resource.risk == "low" };
 permit (principal, action == Action::"call", resource)
 when { resource.risk == "high" && context.approved };
 
-// Agents may run commands in the kernel-enforced sandbox (tier C), without network access.
+// Agents may run commands in the kernel-enforced sandbox (tier C). There a command reaches only the hosts that you allow
+// in process.egress_hosts of palisade.toml: none at first. With one of your secrets, it needs a person's approval.
 @id("agents-run-commands-in-the-jail")
 permit (principal is Agent, action == Action::"call", resource == Tool::"palisade.process.run")
-when { context.tier == "c" && context has process && context.process.egress == "strict" };
+when {
+  context.tier == "c" && context has process && context.process.egress == "strict" && context.process.secrets.isEmpty()
+};
 
-// Outside that sandbox, or with network access, a command needs a person's approval, no matter who calls it.
+// Outside that sandbox, or with the network of this machine, a command needs a person's approval, no matter who calls it.
 @id("commands-when-approved")
 permit (principal, action == Action::"call", resource == Tool::"palisade.process.run")
 when { context.approved };

@@ -4,8 +4,10 @@ import type { Json } from '../core/json.ts';
 import { DEFAULT_LIMITS, NO_USAGE } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
 import type { PreparedProcess } from '../core/process.ts';
+import type { Result } from '../core/result.ts';
 import type { Tool } from '../core/tool.ts';
-import type { BenchResult, Cedar, CheckParseAnswer, Workbench } from './cedar.ts';
+import type { Workbench } from './cedar.ts';
+import { consult } from './decider.ts';
 import type { PolicyEngine } from './engine.ts';
 import {
   Directory,
@@ -17,13 +19,7 @@ import {
 } from './entities.ts';
 import type { InputPlan } from './input-type.ts';
 import type { Policy, PolicySet } from './policy-set.ts';
-import {
-  type ActFacts,
-  actQuestion,
-  approvedQuestion,
-  callQuestion,
-  type PolicyQuestion,
-} from './request.ts';
+import { type ActFacts, actQuestion, callQuestion, type PolicyQuestion } from './request.ts';
 
 /*
  * Some texts parse and validate well and kill the evaluator. So before a set may decide, it is asked every kind of
@@ -35,7 +31,7 @@ export function tryPolicies(
   bench: Workbench,
   policies: readonly Policy[],
   tools: readonly Tool[],
-): BenchResult<TrialAnswer['errors']> {
+): Result<TrialAnswer['errors'], string> {
   return onTrial(bench, policies, (ask) => {
     const errors = questionsFor(tools).flatMap((question) => ask(question).errors);
     const distinct = new Map(errors.map((error) => [`${error.policy} ${error.message}`, error]));
@@ -43,6 +39,7 @@ export function tryPolicies(
   });
 }
 
+type TrialAnswer = Extract<ReturnType<typeof consult>, { ok: true }>['value'];
 type PlainAct = 'administer' | 'readJournal';
 
 /** Whether a checked set would let a principal act, if it were active; any uncertainty is a no. */
@@ -53,57 +50,31 @@ export function wouldPermit(
   { act, ...facts }: ActFacts[PlainAct] & { readonly act: PlainAct },
 ): boolean {
   const result = onTrial(bench, policies, (ask) => {
-    const { isAllowed, errors } = ask(actQuestion(principals, principal, act, facts));
-    return isAllowed && errors.length === 0;
+    const { decision, errors } = ask(actQuestion(principals, principal, act, facts));
+    return decision === 'allow' && errors.length === 0;
   });
   return result.ok && result.value;
 }
-
-type TrialAnswer = {
-  readonly isAllowed: boolean;
-  readonly errors: readonly { readonly policy: string; readonly message: string }[];
-};
 
 /** Works with an inactive set, and frees the instance, which would keep the set. */
 function onTrial<T>(
   bench: Workbench,
   policies: readonly Policy[],
   work: (ask: (question: PolicyQuestion) => TrialAnswer) => T,
-): BenchResult<T> {
+): Result<T, string> {
   const result = bench.try((cedar) => {
     const staticPolicies = Object.fromEntries(policies.map(({ id, text }) => [id, text]));
-    requireParsed(cedar.preparsePolicySet('trial', { staticPolicies }));
-    // Reading a schema takes longer than a dozen answers under it, and most questions share one.
-    const schemas = new Set<string>();
+    const instance = { cedar, schemas: new Set<string>(), slot: 'trial' };
+    const parsed = cedar.preparsePolicySet(instance.slot, { staticPolicies });
+    if (parsed.type === 'failure') throw new Error(parsed.errors[0]?.message);
     return work((question) => {
-      const { name, text } = question.schema;
-      if (!schemas.has(name)) requireParsed(cedar.preparseSchema(name, text));
-      schemas.add(name);
-      return askOnTrial(cedar, question);
+      const answer = consult(instance, question);
+      if (!answer.ok) throw new Error(answer.problem);
+      return answer.value;
     });
   });
   bench.clear();
   return result;
-}
-
-function requireParsed(parsed: CheckParseAnswer): void {
-  if (parsed.type === 'failure') throw new Error(parsed.errors[0]?.message);
-}
-
-function askOnTrial(cedar: Cedar, { schema, ...question }: PolicyQuestion): TrialAnswer {
-  const answer = cedar.statefulIsAuthorized({
-    ...question,
-    preparsedPolicySetId: 'trial',
-    preparsedSchemaName: schema.name,
-    validateRequest: true,
-  });
-  if (answer.type === 'failure') throw new Error(answer.errors[0]?.message);
-  const { decision, diagnostics } = answer.response;
-  const errors = diagnostics.errors.map(({ policyId, error }) => ({
-    policy: policyId,
-    message: error.message,
-  }));
-  return { isAllowed: decision === 'allow', errors };
 }
 
 function questionsFor(tools: readonly Tool[]): PolicyQuestion[] {
@@ -120,8 +91,8 @@ function questionsFor(tools: readonly Tool[]): PolicyQuestion[] {
     );
     for (const principal of [AGENT, USER, SERVICE]) {
       const checked = sampleCall(tool, principal);
-      const facts = { budgetLeft: NO_USAGE, approval: null, nowMs: 0 };
-      questions.push(callQuestion(directory, checked, facts), approvedQuestion(directory, checked, facts));
+      for (const approval of [null, 'assumed'] as const)
+        questions.push(callQuestion(directory, checked, { budgetLeft: NO_USAGE, approval, nowMs: 0 }));
     }
   }
   return [...acts, ...questions];
@@ -215,6 +186,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
   terms: {
     executable: '/usr/bin/trial',
     executableSha256: digestBytes('trial'),
+    files: [],
     argv: ['trial', '--trial'],
     workspace: '/trial',
     cwd: '/trial',
@@ -226,7 +198,8 @@ const SAMPLE_PROCESS: PreparedProcess = {
     secrets: ['trial'],
     readOnly: [],
     protectedPaths: [],
+    allowedWrites: ['git-hooks'],
   },
-  facts: { kind: 'plain', tier: 'c', paths: ['trial'], hosts: ['trial.example'] },
+  facts: { kind: 'plain', tier: 'c', root: '/trial', paths: ['trial'], hosts: ['trial.example'] },
   stillHolds: () => null,
 };

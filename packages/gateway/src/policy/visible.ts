@@ -4,7 +4,7 @@ import type { Tool } from '../core/tool.ts';
 import type { EntityJson, Expr, PolicyJson, TypeAndId } from './cedar.ts';
 import type { PolicyEngine } from './engine.ts';
 import { uidOf, viewTool } from './entities.ts';
-import { parsePolicy } from './parse.ts';
+import { namedActions, parsePolicy } from './parse.ts';
 import type { PolicySet } from './policy-set.ts';
 
 /*
@@ -43,15 +43,9 @@ function rulesOf({ bench }: PolicyEngine, set: PolicySet): readonly CallRule[] {
     set.policies.flatMap(({ text }) => {
       const json = parsePolicy(bench, text);
       if (typeof json === 'string') throw new TypeError('Cannot read a policy that passed the check');
-      return isAboutCalls(json.action) ? [json] : [];
+      return namedActions(json.action)?.includes('call') === false ? [] : [json];
     }),
   );
-}
-
-function isAboutCalls(action: PolicyJson['action']): boolean {
-  if (action.op === 'All') return true;
-  const entities = 'entities' in action ? action.entities : 'entity' in action ? [action.entity] : [];
-  return entities.some((each) => uidOf(each).id === 'call');
 }
 
 function fits(constraint: PolicyJson['principal'] | PolicyJson['resource'], entity: EntityJson): boolean {
@@ -95,7 +89,6 @@ type Value = Known | typeof UNKNOWN;
 type Things = {
   readonly principal: EntityJson;
   readonly resource: EntityJson;
-  /** The skill of the resource; null where it has none. */
   readonly skill: EntityJson | null;
 };
 

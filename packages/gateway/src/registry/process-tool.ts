@@ -68,8 +68,9 @@ export function prepareCommand(
   const drawn = termsOf(input, settings, deps);
   if (!drawn.ok) return drawn.problem;
   const { terms, facts } = drawn.value;
-  const { kind, tier, paths, hosts } = facts;
-  return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
+  const { kind, tier, root, paths, hosts } = facts;
+  const stillHolds = (workspaceFd: number) => findChange(facts, workspaceFd);
+  return { terms, facts: { kind, tier, root, paths, hosts }, stillHolds };
 }
 
 function readInput(input: Json): ProcessInput | Refused {

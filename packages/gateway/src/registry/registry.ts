@@ -1,4 +1,5 @@
 import { canonicalize } from '@palisade/sdk';
+import { cached } from '../core/cached.ts';
 import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
@@ -6,7 +7,7 @@ import type { Json } from '../core/json.ts';
 import { type Limits, narrow } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import type { PreparedProcess } from '../core/process.ts';
-import { parseStrict } from '../core/strict-json.ts';
+import { parseStrict, type StrictLimits } from '../core/strict-json.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Reader } from '../store/transaction.ts';
 import type { Schemas, Validate } from './schema.ts';
@@ -18,8 +19,6 @@ import type { UpstreamTools } from './upstream-tools.ts';
  * and matches the tool's schema. Policies judge, and the tool gets, that same value.
  */
 
-type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
-
 export type RegistryOptions = {
   /** Tools that exist for as long as the gateway does. */
   readonly tools: readonly Tool[];
@@ -27,7 +26,7 @@ export type RegistryOptions = {
   readonly skills?: SkillTools;
   /** Tools of MCP servers behind this gateway; left out: there are none. */
   readonly upstreams?: UpstreamTools;
-  readonly input: InputLimits;
+  readonly input: StrictLimits;
   readonly limits: Limits;
   readonly ceilings: Limits;
   /** Loads the schema compiler; it is the slowest part of a start and not every command needs it. */
@@ -162,9 +161,10 @@ export class Registry {
     return { call, tool, input, inputText, ...digests, tier, process: null, artifacts, limits };
   }
 
-  /** A command has its own limits, its tier, and the digest of the file that runs. */
+  /** A command has its own limits, its tier, and the digests of the files that run. */
   #checkedCommand(call: ToolCall, entry: Entry, input: Json, process: PreparedProcess): CheckedCall {
     const { terms, facts } = process;
+    const files = terms.files.map(({ path, sha256 }) => ({ name: path, sha256 }));
     const { wallMs, cpuMs, memoryBytes, outputBytes, egressBytes } = terms.limits;
     const time = { wallMs: Math.min(wallMs, call.timeoutMs ?? wallMs) };
     const asked = { cpuMs, memoryBytes, outputBytes, egressBytes, ...time };
@@ -172,7 +172,7 @@ export class Registry {
       ...this.#checkedCall(call, entry, input),
       tier: facts.tier,
       process,
-      artifacts: [...entry.tool.artifacts, { name: terms.executable, sha256: terms.executableSha256 }],
+      artifacts: [...entry.tool.artifacts, ...files],
       limits: narrow(narrow(entry.tool.limits, this.#options.ceilings), asked),
     };
   }
@@ -197,16 +197,9 @@ const entries: WeakMap<Tool, Entry> = new WeakMap();
 
 /** A tool with the digest of its definition, computed once for each record. */
 function entryOf(tool: Tool): Entry {
-  let entry = entries.get(tool);
-  if (entry === undefined) {
-    entry = { tool, digest: definitionDigest(tool) };
-    entries.set(tool, entry);
-  }
-  return entry;
-}
-
-/** The digest of everything about a tool that a caller or an approver was shown. */
-function definitionDigest(tool: Tool): Digest {
-  const { hosts: _, paths: __, executor: ___, ...shown } = tool;
-  return digestValue(shown);
+  return cached(entries, tool, () => {
+    // Everything about it that a caller or an approver was shown.
+    const { hosts: _, paths: __, executor: ___, ...shown } = tool;
+    return { tool, digest: digestValue(shown) };
+  });
 }

@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
+import { cached } from '../core/cached.ts';
 import { digestValue } from '../core/digest.ts';
 import { safeLine } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
@@ -29,15 +30,13 @@ export class Schemas {
   });
 
   compile(schema: JsonSchema): Validate {
-    const digest = digestValue(schema);
-    const known = this.#compiled.get(digest);
-    if (known !== undefined) return known;
-    const check = this.#ajv.compile(schema);
-    // Boundary: such a check returns a promise, which would count as a match.
-    if ('$async' in check) throw new TypeError('Cannot use schema: it is asynchronous, expected a plain one');
-    const validate: Validate = (value) => (check(value) ? null : describe(check.errors ?? []));
-    this.#compiled.set(digest, validate);
-    return validate;
+    return cached(this.#compiled, digestValue(schema), () => {
+      const check = this.#ajv.compile(schema);
+      // Boundary: such a check returns a promise, which would count as a match.
+      if ('$async' in check)
+        throw new TypeError('Cannot use schema: it is asynchronous, expected a plain one');
+      return (value) => (check(value) ? null : describe(check.errors ?? []));
+    });
   }
 }
 

@@ -6,12 +6,13 @@
  */
 import { ACTIVE } from '../core/hostile-text.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
+import { orElse } from '../core/or-else.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { costOf } from '../skills/audit/schema-cost.ts';
 import { schemaParts } from '../skills/audit/schema-parts.ts';
 
 type Schema = { [keyword: string]: Json };
-type Walk = { readonly at: string; left: number };
+type Walk = { readonly at: string; left: number; isTooDeep: boolean };
 
 /** Where an MCP result contains a tool's structured output. */
 export const STRUCTURED = '#/properties/structuredContent';
@@ -60,8 +61,9 @@ const PLAIN_PATTERN =
 
 /** An equivalent schema that compiles, for a value at `at` of the schema that it becomes a part of. */
 export function tidySchema(schema: JsonSchema, at: '#' | typeof STRUCTURED = '#'): JsonSchema {
-  const tidied = tidy(schema, { at, left: MOST_PARTS }, 0);
-  if (tidied === null) return plainForm(schema, at);
+  const walk = { at, left: MOST_PARTS, isTooDeep: false };
+  const tidied = tidy(schema, walk, 0);
+  if (walk.left < 0 || walk.isTooDeep) return plainForm(schema, at);
   const whole = at === '#' ? tidied : { type: 'object', properties: { structuredContent: tidied } };
   const { cost, fault } = costOf(whole);
   // Boundary: a schema that is too expensive to check is not enforced.
@@ -88,10 +90,11 @@ function hasLostReference(whole: JsonSchema): boolean {
   );
 }
 
-/** Null where it is too large or too deep. `around`: the types that an enclosing schema of the same value permits. */
-function tidy(raw: JsonSchema, walk: Walk, depth: number, around: readonly string[] = []): Schema | null {
+/** The walk notes what is too large or too deep. `around`: the types that an enclosing schema of the same value permits. */
+function tidy(raw: JsonSchema, walk: Walk, depth: number, around: readonly string[] = []): Schema {
   walk.left -= 1;
-  if (walk.left < 0 || depth > MOST_DEPTH) return null;
+  walk.isTooDeep ||= depth > MOST_DEPTH;
+  if (walk.left < 0 || walk.isTooDeep) return {};
   const out: Schema = {};
   const own = typesOf(raw);
   const left = around.length === 0 ? own : own.filter((type) => isAmong(type, around));
@@ -108,35 +111,31 @@ function tidy(raw: JsonSchema, walk: Walk, depth: number, around: readonly strin
   if (Array.isArray(raw.enum) && raw.enum.length > 0) out.enum = raw.enum;
   addBounds(raw, out, types);
   if (typeof raw.$ref === 'string' && LOCAL.test(raw.$ref)) out.$ref = `${walk.at}${raw.$ref.slice(1)}`;
-  return addParts(raw, out, { walk, depth, types });
+  addParts(raw, out, { walk, depth, types });
+  addRest(raw, out, { walk, depth, types });
+  if (types.length === 0) addType(out);
+  addJoins(raw, out, { walk, depth, types: types.length > 0 ? types : typesOf(out) });
+  return out;
 }
 
 type Inside = { readonly walk: Walk; readonly depth: number; readonly types: readonly string[] };
 
-function addParts(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
+function addParts(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): void {
   const deeper = (part: Json) => (isJsonObject(part) ? tidy(part, walk, depth + 1) : {});
   for (const keyword of NAMED) {
     const named = raw[keyword];
     if (!isJsonObject(named) || !fits(keyword, types)) continue;
-    const entries = Object.entries(named).map(([name, part]) => [name, deeper(part)] as const);
-    if (entries.some(([, part]) => part === null)) return null;
-    out[keyword] = Object.fromEntries(entries) as Schema;
+    out[keyword] = Object.fromEntries(Object.entries(named).map(([name, part]) => [name, deeper(part)]));
   }
-  if (isJsonObject(raw.items) && fits('items', types)) {
-    const items = deeper(raw.items);
-    if (items === null) return null;
-    out.items = items;
-  }
-  return addRest(raw, out, { walk, depth, types });
+  if (isJsonObject(raw.items) && fits('items', types)) out.items = deeper(raw.items);
 }
 
 /** Which additional properties are permitted, and which are required. */
-function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
+function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): void {
   const { additionalProperties: others, required } = raw;
   if (others !== undefined && fits('additionalProperties', types) && raw.patternProperties === undefined) {
-    const tidied = isJsonObject(others) ? tidy(others, walk, depth + 1) : others === false ? false : null;
-    if (tidied === null && isJsonObject(others)) return null;
-    if (tidied !== null && isJsonObject(out.properties ?? {})) out.additionalProperties = tidied;
+    if (isJsonObject(others)) out.additionalProperties = tidy(others, walk, depth + 1);
+    else if (others === false) out.additionalProperties = false;
   }
   if (Array.isArray(required) && fits('required', types)) {
     const names = [...new Set(required.filter((name) => typeof name === 'string'))];
@@ -148,20 +147,15 @@ function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): 
       ...missing.map((name) => [name, {}] as const),
     ]);
   }
-  if (types.length === 0) addType(out);
-  return addJoins(raw, out, { walk, depth, types: types.length > 0 ? types : typesOf(out) });
 }
 
 /** Several schemas for the same value. */
-function addJoins(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
+function addJoins(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): void {
   for (const [keyword, becomes] of JOINS) {
     const parts = raw[keyword];
     if (!Array.isArray(parts) || parts.length === 0 || out[becomes] !== undefined) continue;
-    const tidied = parts.map((part) => (isJsonObject(part) ? tidy(part, walk, depth + 1, types) : {}));
-    if (tidied.includes(null)) return null;
-    out[becomes] = tidied as Json[];
+    out[becomes] = parts.map((part) => (isJsonObject(part) ? tidy(part, walk, depth + 1, types) : {}));
   }
-  return out;
 }
 
 /** The type that all its keywords imply; where they imply several, the keywords are dropped. */
@@ -188,12 +182,7 @@ function addBounds(raw: JsonSchema, out: Schema, types: readonly string[]): void
 
 function isPlainPattern(pattern: string): boolean {
   if (pattern.length > MOST_PATTERN_CHARS || !PLAIN_PATTERN.test(pattern)) return false;
-  try {
-    new RegExp(pattern, 'u');
-    return true;
-  } catch {
-    return false;
-  }
+  return orElse(() => new RegExp(pattern, 'u'), null) !== null;
 }
 
 function fits(keyword: string, types: readonly string[]): boolean {

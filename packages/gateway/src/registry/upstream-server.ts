@@ -8,9 +8,9 @@ import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { refuse } from '../core/outcome.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
 import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
+import { settle } from '../runner/forbidden.ts';
 import { allowListOf } from '../runner/host-lists.ts';
 import type { ProcessInput } from '../runner/input.ts';
-import { resolvePath } from '../runner/resolve-path.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
 import type { RunnerDeps } from '../runner/terms.ts';
 import { prepareCommand } from './process-tool.ts';
@@ -63,7 +63,8 @@ function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool
 
 function inputOf({ command, env, tier, workspace, allowHosts, secrets }: UpstreamRule): ProcessInput {
   const [program = '', ...args] = command;
-  const asked = { cwd: null, stdin: '', workspace, tier, secrets, egressHosts: allowHosts, limits: {} };
+  const none = { cwd: null, stdin: '', allowWrites: [], limits: {} };
+  const asked = { ...none, workspace, tier, secrets, egressHosts: allowHosts };
   return { command: program, args, egress: 'strict', env: Object.fromEntries(env.map(pairOf)), ...asked };
 }
 
@@ -90,8 +91,4 @@ function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettin
     egressHosts: allowListOf(rule.allowHosts, `upstream "${rule.name}" allow_hosts`),
     loosestEgress: 'strict',
   };
-}
-
-function settle(path: string): string {
-  return resolvePath(path, '/').path;
 }

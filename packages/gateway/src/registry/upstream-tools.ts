@@ -20,7 +20,10 @@ type Loaded = {
   /** What it does beside running tools; not listed. */
   readonly methods: ReadonlyMap<string, Tool>;
   readonly listed: Listed;
-  readonly digest: Digest;
+  /** Null where nothing was ever accepted. */
+  readonly digest: Digest | null;
+  /** The ids of tools of a first offer that is held; none can be called. */
+  readonly held: ReadonlySet<string>;
 };
 
 /** What a server offers beside its tools. */
@@ -58,7 +61,8 @@ export class UpstreamTools {
       const why = this.#whyNot(this.#reader, rule);
       return why === null ? { tool } : { refused: quarantined(toolId, rule.name, why) };
     }
-    return undefined;
+    const held = this.#rules.find((rule) => this.#load(rule)?.held.has(toolId) === true);
+    return held && { refused: quarantined(toolId, held.name, HELD) };
   }
 
   /** Callable tools after this id, in the order of their ids. */
@@ -130,9 +134,17 @@ export class UpstreamTools {
     if (known?.revision === head.revision) return known;
     const pin = pinOf(this.#reader, rule.name);
     if (pin === null) return null;
-    const { revision, accepted } = pin;
+    const { revision, accepted, acceptedBy, offered } = pin;
+    const isHeld = acceptedBy === null && offered !== null;
     const [tools, methods] = [upstreamTools(rule, accepted), upstreamMethods(rule, accepted)];
-    const loaded = { revision, tools, methods, listed: accepted.listed, digest: accepted.digest };
+    const loaded = {
+      revision,
+      tools,
+      methods,
+      listed: accepted.listed,
+      digest: acceptedBy === null ? null : accepted.digest,
+      held: new Set(isHeld ? upstreamTools(rule, offered).keys() : []),
+    };
     this.#loaded.set(rule.name, loaded);
     return loaded;
   }
@@ -141,15 +153,18 @@ export class UpstreamTools {
   #whyNot(reader: Reader, { name, digest }: UpstreamRule & { readonly digest: string }): string | null {
     const head = pinHead(reader, name);
     if (head === null) return 'it was never connected to';
+    if (head.acceptedBy === null) return HELD;
     if (head.state !== 'accepted') return 'it offers other tools than those that were accepted';
     return head.rule === digest ? null : 'its command is not the one that was accepted';
   }
 }
 
+const HELD = 'its texts have findings, and no person has accepted it';
+
 function quarantined(toolId: string, name: string, why: string) {
   return refuse(
     'upstream/quarantined',
     `Cannot call "${toolId}": the upstream server "${name}" is in quarantine, ${why}`,
-    `Look at the difference with \`palisade upstream show ${name}\`, then run \`palisade upstream approve ${name}\`.`,
+    `Look at what it offers with \`palisade upstream show ${name}\`, then run \`palisade upstream approve ${name}\`.`,
   );
 }

@@ -2,7 +2,7 @@ import type { ToolCall } from '../core/call.ts';
 import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries, type Reader, type Transaction } from '../store/transaction.ts';
+import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 
 /*
  * Idempotency keys. A caller that does not know whether its call went through repeats it with the same key, and gets
@@ -36,24 +36,15 @@ const select = query<KeyOf>()((db, p) =>
     .where('at_ms', '>=', p('sinceMs')),
 );
 
-const take = query<KeyRow & { sinceMs: number }>()((db, p) =>
-  db
-    .insertInto('idempotency')
-    .values({
-      tenant: p('tenant'),
-      principal: p('principal'),
-      idempotency_key: p('idempotency_key'),
-      call: p('call'),
-      digest: p('digest'),
-      at_ms: p('at_ms'),
-    })
-    .onConflict((oc) =>
-      oc
-        .columns(['tenant', 'principal', 'idempotency_key'])
-        .doUpdateSet({ call: p('call'), digest: p('digest'), at_ms: p('at_ms') })
-        .where('idempotency.at_ms', '<', p('sinceMs')),
-    ),
+const insert = insertInto<KeyRow>('idempotency');
+
+const drop = query<{ beforeMs: number }>()((db, p) =>
+  db.deleteFrom('idempotency').where('at_ms', '<', p('beforeMs')),
 );
+
+export function pruneKeys(tx: Transaction, beforeMs: number): void {
+  tx.run(drop, { beforeMs });
+}
 
 /** The state of the key of a call; a key older than `sinceMs` does not count. */
 export function keyState(reader: Reader, call: ToolCall, key: string, sinceMs: number): KeyState {
@@ -63,17 +54,17 @@ export function keyState(reader: Reader, call: ToolCall, key: string, sinceMs: n
   return row.digest === requestDigest(call) ? { kind: 'same', callId: row.call } : { kind: 'other' };
 }
 
-/** Takes the key for a call that begins; false where another call has taken it since. */
-export function takeKey(tx: Transaction, call: ToolCall, key: string, sinceMs: number): boolean {
-  const row = {
+/** Takes the key for a call that begins, where it is free; throws where another call has it. */
+export function takeKey(tx: Transaction, call: ToolCall, key: string, sinceMs: number): void {
+  pruneKeys(tx, sinceMs);
+  tx.run(insert, {
     tenant: call.tenant,
     principal: formatPrincipal(call.principal),
     idempotency_key: key,
     call: call.id,
     digest: requestDigest(call),
     at_ms: call.receivedAtMs,
-  };
-  return tx.run(take, { ...row, sinceMs }) > 0;
+  });
 }
 
 function requestDigest({ tool, rawInput, run, timeoutMs }: ToolCall): Digest {
@@ -99,7 +90,7 @@ export type ResultRow = {
   seq: number;
 };
 
-export type KeyRow = {
+type KeyRow = {
   tenant: string;
   principal: string;
   idempotency_key: string;

@@ -3,7 +3,7 @@ import type { Json } from '../core/json.ts';
 import type { Usage } from '../core/limits.ts';
 import { fail, type Outcome, refuse } from '../core/outcome.ts';
 import { adHoc, builder, insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
-import type { ResultRow, ResultTables } from './keys.ts';
+import { pruneKeys, type ResultRow, type ResultTables } from './keys.ts';
 
 /*
  * The results of ended calls, kept for as long as the operator configured: what a caller got, so that it can be read
@@ -13,17 +13,12 @@ import type { ResultRow, ResultTables } from './keys.ts';
 
 export type ResultTerms = { readonly keepForMs: number; readonly keepOutputBytes: number };
 
-export type KeptResult = {
+export type KeptResult = Readonly<
+  Pick<ResultRow, 'tenant' | 'principal' | 'run' | 'door' | 'tool' | 'status' | 'message'>
+> & {
   readonly callId: string;
-  readonly tenant: string;
-  readonly principal: string;
-  readonly run: string | null;
-  readonly door: string;
-  readonly tool: string;
   readonly atMs: number;
-  readonly status: Outcome['status'];
   readonly code: Outcome['code'];
-  readonly message: string;
   readonly remedy: string | null;
   readonly output: Json;
   /** False: the output was too large to keep, and `output` is null. */
@@ -109,23 +104,18 @@ function rowOf({ outcome, usage, ...keeping }: Keeping, { keepOutputBytes }: Res
 }
 
 function resultOf(row: ResultRow): KeptResult {
+  const { call, at_ms, output_json, is_truncated, usage_json, seq, ...same } = row;
   return {
-    callId: row.call,
-    tenant: row.tenant,
-    principal: row.principal,
-    run: row.run,
-    door: row.door,
-    tool: row.tool,
-    atMs: row.at_ms,
-    status: row.status,
+    ...same,
+    callId: call,
+    atMs: at_ms,
     code: row.code as KeptResult['code'],
-    message: row.message,
     remedy: row.status === 'ok' ? null : row.remedy,
-    output: row.output_json === '' ? null : (JSON.parse(row.output_json) as Json),
-    isOutputKept: row.output_json !== '',
-    truncated: row.is_truncated === 1,
-    usage: JSON.parse(row.usage_json) as Usage,
-    receiptSeq: row.seq,
+    output: output_json === '' ? null : (JSON.parse(output_json) as Json),
+    isOutputKept: output_json !== '',
+    truncated: is_truncated === 1,
+    usage: JSON.parse(usage_json) as Usage,
+    receiptSeq: seq,
   };
 }
 
@@ -142,11 +132,7 @@ const dropResults = query<{ beforeMs: number; most: number }>()((db, p) =>
     .where('at_ms', '<', p('beforeMs')),
 );
 
-const dropKeys = query<{ beforeMs: number }>()((db, p) =>
-  db.deleteFrom('idempotency').where('at_ms', '<', p('beforeMs')),
-);
-
 export function pruneResults(tx: Transaction, beforeMs: number): void {
   tx.run(dropResults, { beforeMs, most: MOST_AT_ONCE });
-  tx.run(dropKeys, { beforeMs });
+  pruneKeys(tx, beforeMs);
 }

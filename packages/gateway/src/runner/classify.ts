@@ -19,6 +19,7 @@ import {
   MULTI_CALL,
   PROGRAM_KINDS,
 } from './interpreters.table.ts';
+import { interpreterLine } from './judged-files.ts';
 
 /*
  * What kind of program a command is. This module refuses none of them: the kind is a fact for the policies, which
@@ -37,8 +38,6 @@ type Classification = {
 
 export type ClassifyDeps = { readonly known: KnownPrograms; readonly digests: FileDigests };
 
-/** As deep as the kernel follows scripts that are run by scripts. */
-const MAX_SCRIPTS = 4;
 const MACH_O = new Set(['feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe']);
 
 /** Judges a program by the names it has, by its content, by its twins, and by what the arguments make it do. */
@@ -46,7 +45,7 @@ export function classify(
   executable: Executable,
   args: readonly string[],
   scope: ExecutableScope,
-  deps: ClassifyDeps,
+  { interpreters, ...deps }: ClassifyDeps & { readonly interpreters: readonly Executable[] },
 ): Classification {
   const format = formatOf(executable.head);
   const kinds: ExecutableKind[] = [kindOfFile(executable, deps.known)];
@@ -54,7 +53,7 @@ export function classify(
   // What the kernel cannot run by itself is run by a handler that the administrator has set up.
   if (format === 'other') kinds.push('interpreter');
   if (format !== 'script') return { kind: strongest(kinds), format, interpreter: null };
-  const runners = runnersOf(executable, scope, deps);
+  const runners = runnersOf([executable, ...interpreters], scope, deps);
   // A script does what its author wrote in the language of its interpreter, so it counts as an interpreter too.
   kinds.push('interpreter', ...runners.map((runner) => kindOfFile(runner, deps.known)));
   return { kind: strongest(kinds), format, interpreter: runners.at(-1)?.path ?? null };
@@ -81,46 +80,32 @@ function formatOf(head: Uint8Array): ExecutableFormat {
 }
 
 /** The programs that a script leads to, one after the other; `env NAME` leads on to NAME. */
-function runnersOf(script: Executable, scope: ExecutableScope, deps: ClassifyDeps): readonly Executable[] {
-  const runners: Executable[] = [];
-  let current: Executable | null = script;
-  for (let depth = 0; current !== null && depth < MAX_SCRIPTS; depth++) {
-    const tokens = shebangOf(current.head);
-    if (tokens === null) break;
-    const [program = '', ...rest] = tokens;
-    const runner = find(program, scope, deps);
-    if (runner !== null) runners.push(runner);
-    const next = runner !== null && baseName(basename(runner.path)) === 'env' ? nameAfterEnv(rest) : null;
+function runnersOf(
+  [script, ...interpreters]: readonly Executable[],
+  scope: ExecutableScope,
+  deps: ClassifyDeps,
+): readonly Executable[] {
+  return interpreters.flatMap((runner, index) => {
+    const before = index === 0 ? script : interpreters[index - 1];
+    const [, argument = ''] = before === undefined ? [] : (interpreterLine(before.head) ?? []);
+    const next = baseName(basename(runner.path)) === 'env' ? nameAfterEnv(argument.split(/[ \t]+/)) : null;
     const named = next === null ? null : find(next, scope, deps);
-    if (named !== null) runners.push(named);
-    current = runner !== null && formatOf(runner.head) === 'script' ? runner : null;
-  }
-  return runners;
+    return named === null ? [runner] : [runner, named];
+  });
 }
 
 function find(program: string, scope: ExecutableScope, { digests }: ClassifyDeps): Executable | null {
   try {
     return resolveExecutable(program, { ...scope, allowedExecutables: 'any' }, digests);
   } catch (error) {
-    // A script whose interpreter is missing does not start; it still counts as an interpreter.
     if (error instanceof CodedError) return null;
     throw error;
   }
 }
 
-/** The tokens of a first line `#!`; null where the kernel would not take it for one. */
-export function shebangOf(head: Uint8Array): readonly string[] | null {
-  const text = Buffer.from(head).toString('latin1');
-  if (!text.startsWith('#!')) return null;
-  const [line = ''] = text.slice(2).split(/[\n\0]/);
-  const tokens = line.trim().split(/[ \t]+/);
-  const [program = ''] = tokens;
-  return isAbsolute(program) || program.includes('/') ? tokens : null;
-}
-
 /** The first token after `env` that is neither an option nor an assignment. */
 function nameAfterEnv(tokens: readonly string[]): string | null {
-  return tokens.find((token) => !token.startsWith('-') && !token.includes('=')) ?? null;
+  return tokens.find((token) => token !== '' && !token.startsWith('-') && !token.includes('=')) ?? null;
 }
 
 /** Whether an argument makes an otherwise plain program start another one. */

@@ -21,7 +21,10 @@ export type Executable = OpenedExecutable & {
   readonly zone: PathZone;
 };
 
-export type ExecutableScope = Pick<RunnerSettings, 'searchPath' | 'allowedExecutables' | 'readOnly'> & {
+export type ExecutableScope = Pick<
+  RunnerSettings,
+  'searchPath' | 'allowedExecutables' | 'readOnly' | 'workspaceRoots'
+> & {
   readonly cwd: string;
   readonly workspace: string;
 };
@@ -127,7 +130,7 @@ export type OpenedExecutable = {
 
 /** The largest program that is digested before it runs; browsers and language runtimes stay below it. */
 const MAX_EXECUTABLE_BYTES = 512n * 1024n * 1024n;
-const HEAD_BYTES = 256;
+export const HEAD_BYTES = 256;
 
 /** Opens a canonical path as a regular, executable file. Facts, head and digest are of the same file. */
 export function openExecutable(path: string, digests: FileDigests): OpenedExecutable {
@@ -181,9 +184,13 @@ export class FileDigests {
     const known = this.#kept.get(key);
     if (known !== undefined) return known;
     const digest = digestFile(fd, Number(sizeBytes));
-    const ageNs = BigInt(Math.floor(this.#clock.nowMs())) * 1_000_000n - ctimeNs;
-    if (ageNs > FRESH_NS) this.#keep(key, digest);
+    if (!this.isFresh(facts)) this.#keep(key, digest);
     return digest;
+  }
+
+  /** Whether the file may be written again within what its times can tell apart. */
+  isFresh({ ctimeNs }: Pick<FileFacts, 'ctimeNs'>): boolean {
+    return BigInt(Math.floor(this.#clock.nowMs())) * 1_000_000n - ctimeNs <= FRESH_NS;
   }
 
   #keep(key: string, digest: Digest): void {

@@ -7,6 +7,7 @@ import {
   type ProcessLimits,
   type ProcessTierName,
 } from '../core/process.ts';
+import { PROTECTED_NAMES, type ProtectedName } from '../core/protected.table.ts';
 import { sentenceOf } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
@@ -24,6 +25,7 @@ export type ProcessInput = {
   /** Entries of an allow-list; null: all that the operator allows. */
   readonly egressHosts: readonly string[] | null;
   readonly secrets: readonly string[];
+  readonly allowWrites: readonly ProtectedName[];
   readonly tier: ProcessTierName | null;
   readonly limits: Partial<ProcessLimits>;
 };
@@ -115,6 +117,13 @@ export const INPUT_SCHEMA: JsonSchema = {
       description:
         'Secrets of the operator that the command uses: it gets what stands for each, and the hosts of the secret get the value.',
     },
+    allow_writes: {
+      type: 'array',
+      maxItems: PROTECTED_NAMES.length,
+      items: { type: 'string', enum: [...PROTECTED_NAMES] },
+      description:
+        'Files that run by themselves later, such as git hooks or CI files, and that the command has to write; without it they are restored after the run. The operator has to allow each.',
+    },
     tier: { type: 'string', enum: [...PROCESS_TIER_NAMES], description: 'The sandbox tier; c by default.' },
     limits: {
       type: 'object',
@@ -144,6 +153,7 @@ export function parseInput(input: Json): ProcessInput {
     egress: orNull(raw.egress, (value) => oneOf(value, 'egress', ['strict', 'preflight', 'none'])),
     egressHosts: orNull(raw.egress_hosts, entriesOf),
     secrets: secretsOf(raw.secrets),
+    allowWrites: allowWritesOf(raw.allow_writes),
     tier: orNull(raw.tier, (value) => oneOf(value, 'tier', PROCESS_TIER_NAMES)),
     limits: limitsOf(raw.limits),
   };
@@ -202,6 +212,11 @@ function entryOf(raw: Json, name: string): string {
 function secretsOf(raw: Json | undefined): readonly string[] {
   const list = listOf(raw, 'secrets', INPUT_LIMITS.secrets);
   return [...new Set(list.map((name, i) => plainTextOf(name, `secrets[${i}]`, secretBytes)))];
+}
+
+function allowWritesOf(raw: Json | undefined): readonly ProtectedName[] {
+  const list = listOf(raw, 'allow_writes', PROTECTED_NAMES.length);
+  return [...new Set(list.map((name, i) => oneOf(name, `allow_writes[${i}]`, PROTECTED_NAMES)))];
 }
 
 /** Boundary: only the proxy of a strict run enforces these, and no caller may believe that they apply elsewhere. */

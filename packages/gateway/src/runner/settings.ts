@@ -1,20 +1,23 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import { PROTECTED_NAMES, type ProtectedName } from '../core/protected.table.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 import { KnownPrograms } from './classify.ts';
 import { FileDigests } from './executable.ts';
+import { ForbiddenPlaces, type Owner, settle } from './forbidden.ts';
 import { allowListOf, type HostSet, interceptedBy } from './host-lists.ts';
-import { resolvePath } from './resolve-path.ts';
+import { demandRoot, findRoots, type RootGrants, type WorkspaceRoots } from './roots.ts';
 import { type GrantedSecrets, grantSecrets } from './secrets.ts';
 import type { RunnerDeps } from './terms.ts';
-import type { ForbiddenPaths } from './workspace.ts';
 
 /** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
   /** A call's workspace is one of these or below one; empty: nothing can run. */
   readonly workspaceRoots: readonly string[];
   readonly defaultWorkspace: string | null;
+  /** Why the directory that palisade was started in is a root or is not; null if that is irrelevant. */
+  readonly startedIn: string | null;
   /** Absolute paths, or names that are looked up on the search path. */
   readonly allowedExecutables: 'any' | readonly string[];
   /** Where a name is looked up. The caller's PATH, the workspace and the working directory are never searched. */
@@ -25,6 +28,8 @@ export type RunnerSettings = {
   readonly readOnly: readonly string[];
   /** Paths in the workspace, relative to it, that a run must not change. */
   readonly protectedPaths: readonly string[];
+  /** The protected files that a call may ask to write. */
+  readonly allowedWrites: readonly ProtectedName[];
   readonly defaults: ProcessLimits;
   readonly ceilings: ProcessLimits;
   /** The most that a run can reach. */
@@ -69,6 +74,7 @@ const PROCESS_LIMIT_CEILINGS: ProcessLimits = {
 export const DEFAULT_SETTINGS: RunnerSettings = {
   workspaceRoots: [],
   defaultWorkspace: null,
+  startedIn: null,
   allowedExecutables: 'any',
   searchPath: ['/usr/local/bin', '/usr/bin', '/bin'],
   envAllow:
@@ -76,6 +82,7 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
     SOURCE_DATE_EPOCH`.split(/\s+/),
   readOnly: [],
   protectedPaths: [],
+  allowedWrites: [],
   defaults: DEFAULT_PROCESS_LIMITS,
   ceilings: PROCESS_LIMIT_CEILINGS,
   egressHosts: NOWHERE,
@@ -88,13 +95,11 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
 
 const EVERY_PROGRAM = '*';
 
-/**
- * The settings that a configuration gives, as the file system is now; `cwd` is where palisade was started, null if that
- * is irrelevant.
- */
-export function settingsOf({ process, ceilings, secrets }: Config, cwd: string | null): RunnerSettings {
-  const here = cwd === null ? [] : [cwd];
-  const roots = process.workspaces.length > 0 ? process.workspaces : here;
+/** The settings that a configuration gives, as the file system is now; without roots, nothing can run. */
+export function settingsOf(
+  { process, ceilings, secrets }: Config,
+  granted: WorkspaceRoots | null,
+): RunnerSettings {
   const highest = eachLimit((name) =>
     name in ceilings
       ? ceilings[name as keyof typeof ceilings]
@@ -102,13 +107,15 @@ export function settingsOf({ process, ceilings, secrets }: Config, cwd: string |
   );
   return {
     ...DEFAULT_SETTINGS,
-    workspaceRoots: roots.map(settle),
-    defaultWorkspace: cwd ?? roots[0] ?? null,
+    workspaceRoots: granted?.roots ?? [],
+    defaultWorkspace: granted?.defaultWorkspace ?? null,
+    startedIn: granted?.startedIn ?? null,
     allowedExecutables: process.executables.includes(EVERY_PROGRAM) ? 'any' : process.executables,
     searchPath: process.searchPath,
     envAllow: process.env,
     readOnly: process.readOnly.map(settle),
     protectedPaths: process.protected,
+    allowedWrites: PROTECTED_NAMES.filter((name) => process.allowWrites.includes(name)),
     // A default never passes a ceiling that the operator lowered.
     defaults: eachLimit((name) => Math.min(process[name], highest[name])),
     ceilings: highest,
@@ -124,22 +131,25 @@ function eachLimit(limitOf: (name: keyof ProcessLimits) => number): ProcessLimit
   return Object.fromEntries(names.map((name) => [name, limitOf(name)])) as ProcessLimits;
 }
 
-/** Boundary: links in what the operator named are followed once, now; later changes by a run have no effect. */
-function settle(path: string): string {
-  return resolvePath(path, '/').path;
-}
-
 /** The context for parsing commands: those of callers, and those that start upstream servers. */
-type OpenedRunner = { readonly settings: () => RunnerSettings; readonly deps: () => RunnerDeps };
+type OpenedRunner = {
+  readonly settings: () => RunnerSettings;
+  readonly deps: () => RunnerDeps;
+  /** Where commands may work, for operators to see. */
+  readonly workspaces: WorkspaceRoots;
+};
 
-export function openRunner(
-  config: Config,
-  here: ForbiddenPaths & { readonly cwd: string | null },
-  clock: Clock,
-): OpenedRunner {
-  const { cwd, ...forbidden } = here;
-  const settings = settingsOf(config, cwd);
+/** What the operator granted besides the configuration, and to whom the gateway belongs. */
+type RunnerPlace = Owner & Omit<RootGrants, 'configured'> & { readonly upstreams: Config['upstreams'] };
+
+/** Refuses a configuration that grants a forbidden directory. */
+export function openRunner(config: Config, place: RunnerPlace, clock: Clock): OpenedRunner {
+  const forbidden = new ForbiddenPlaces(place);
+  const workspaces = findRoots({ ...place, configured: config.process.workspaces }, forbidden);
+  for (const { name, workspace } of place.upstreams)
+    if (workspace !== null) demandRoot(workspace, `the workspace of upstream "${name}"`, forbidden);
+  const settings = settingsOf(config, workspaces);
   const digests = new FileDigests(clock);
   const known = new KnownPrograms(settings.searchPath, digests);
-  return { settings: () => settings, deps: () => ({ known, digests, forbidden }) };
+  return { settings: () => settings, deps: () => ({ known, digests, forbidden }), workspaces };
 }

@@ -13,17 +13,6 @@ export const DEVICES: ReadonlySet<string> = new Set(
     /dev/fd/0 /dev/fd/1 /dev/fd/2`),
 );
 
-/** Directories with the system, all users or all programs: too much to make writable for one command. */
-export const NEVER_WORKSPACES: ReadonlySet<string> = new Set(
-  pathsIn(`/ /Applications /Library /System /Users /Volumes /bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32
-    /media /mnt /opt /private /private/etc /private/tmp /private/var /proc /root /run /sbin /srv /sys /tmp
-    /usr /usr/bin /usr/lib /usr/local /usr/local/bin /usr/sbin /usr/share
-    /var /var/lib /var/log /var/run /var/tmp`),
-);
-
-/** Below these everything belongs to the kernel or to the system, and nothing is a workspace. */
-export const NEVER_BELOW = pathsIn('/proc /sys /dev /boot /etc /run /usr/bin /usr/lib');
-
 function pathsIn(texts: string): readonly string[] {
   return texts.split(/\s+/);
 }

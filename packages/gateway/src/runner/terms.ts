@@ -10,19 +10,14 @@ import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
 import { type ClassifyDeps, classify } from './classify.ts';
 import { environmentOf } from './environment.ts';
 import { type ExecutableScope, resolveExecutable } from './executable.ts';
+import { type ForbiddenPlaces, openedPath } from './forbidden.ts';
 import { hostsIn } from './hosts.ts';
 import type { ProcessInput } from './input.ts';
+import { interpretersOf, judgedFiles } from './judged-files.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
-import {
-  type FileFacts,
-  type ForbiddenPaths,
-  findCwd,
-  findWorkspace,
-  isSameDirectory,
-  isSameFile,
-} from './workspace.ts';
+import { type FileFacts, findCwd, findWorkspace, isSameDirectory, isSameFile } from './workspace.ts';
 
 /*
  * Turns what a caller requests into what would run. It takes a parsed input, all of it hostile, and the operator's
@@ -33,11 +28,11 @@ import {
  * limit. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
  *
  * Files may change between this check and the run. `findChange` checks again, as late as the tier can call it; the tier
- * opens the workspace by descriptor and compares it with the facts. In Tier B a later swap still succeeds; in Tier C
- * what is outside is not mounted.
+ * opens the workspace by descriptor and compares it with the facts, and the launcher executes the judged files alone. In
+ * Tier B a later swap of a file that an argument names still succeeds; in Tier C what is outside is not mounted.
  */
 
-export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPaths };
+export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPlaces };
 
 /** What the policies see of a command, besides its input, and what was examined for it. */
 type CommandFacts = ProcessFacts & ReturnType<typeof classify> & { readonly seen: Seen };
@@ -46,10 +41,12 @@ type CommandFacts = ProcessFacts & ReturnType<typeof classify> & { readonly seen
 type Seen = {
   readonly workspace: FileFacts;
   readonly cwd: FileFacts;
-  readonly executable: FileFacts;
+  /** The program, or the script and its interpreters. */
+  readonly files: readonly FileFacts[];
   readonly args: readonly string[];
   readonly paths: readonly string[];
   readonly scope: ArgumentScope;
+  readonly forbidden: ForbiddenPlaces;
 };
 
 /** What would run, and what the policies see of it. */
@@ -76,13 +73,15 @@ function isRunnerCode(code: Code): code is Extract<RefusedCode, `runner/${string
 function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): CheckedTerms {
   const limits = meetLimits(input.limits, settings);
   const egress = chooseEgress(input.egress, settings.loosestEgress);
-  const workspace = findWorkspace(input.workspace, settings, deps.forbidden);
+  demandWritable(input.allowWrites, settings.allowedWrites);
+  const { facts: workspace, root } = findWorkspace(input.workspace, settings, deps.forbidden);
   const cwd = findCwd(input.cwd, workspace);
   const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
   const { readOnly } = settings;
   demandHidden(settings.secrets, { workspace: workspace.path, readOnly });
   const scope = { ...settings, cwd: cwd.path, workspace: workspace.path };
   const executable = resolveExecutable(input.command, scope, deps.digests);
+  const interpreters = interpretersOf(executable, scope, deps.digests);
   const argumentScope = argumentScopeOf(scope, env);
   const found = pathsIn(input.args, argumentScope);
   demandInside(found, 'argument');
@@ -93,6 +92,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const terms: ProcessTerms = {
     executable: executable.path,
     executableSha256: executable.sha256,
+    files: judgedFiles(executable, interpreters, scope, deps.digests),
     argv: [executable.argv0, ...input.args],
     workspace: workspace.path,
     cwd: cwd.path,
@@ -103,11 +103,16 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     ...networkOf(input, egress, settings),
     readOnly,
     protectedPaths: settings.protectedPaths,
+    allowedWrites: input.allowWrites,
   };
   const { args, tier } = input;
-  const seen: Seen = { workspace, cwd, executable: executable.facts, args, paths, scope: argumentScope };
-  const classified = classify(executable, args, scope, deps);
-  return { terms, facts: { ...classified, tier: tier ?? 'c', paths, hosts, seen } };
+  const files = [executable, ...interpreters].map(({ facts }) => facts);
+  const seen: Seen = {
+    ...{ workspace, cwd, files, args, paths, scope: argumentScope },
+    forbidden: deps.forbidden,
+  };
+  const classified = classify(executable, args, scope, { ...deps, interpreters });
+  return { terms, facts: { ...classified, tier: tier ?? 'c', root, paths, hosts, seen } };
 }
 
 function argumentScopeOf(
@@ -141,6 +146,19 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
     'runner/egress-denied',
     `Cannot run the command: it asks for egress "${egress}", expected nothing looser than "${loosest}"`,
     { remedy: `Ask for egress "${loosest}", or set process.egress = "${egress}" in palisade.toml.` },
+  );
+}
+
+/** Boundary: a call writes only those protected files that it asks for and the operator allows. */
+function demandWritable(asked: ProcessInput['allowWrites'], allowed: RunnerSettings['allowedWrites']): void {
+  const denied = asked.find((row) => !allowed.includes(row));
+  if (denied === undefined) return;
+  throw new CodedError(
+    'runner/not-allowed',
+    `Cannot run the command: it asks to write "${denied}", expected rows that process.allow_writes has`,
+    {
+      remedy: `Leave it out of allow_writes, or add "${denied}" to process.allow_writes in palisade.toml.`,
+    },
   );
 }
 
@@ -178,12 +196,20 @@ function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
   }
 }
 
-/** Describes what has changed since the terms were drawn; null when nothing has. */
-export function findChange({ seen }: Pick<CommandFacts, 'seen'>): string | null {
-  const { workspace, cwd, executable, args, paths, scope } = seen;
+/**
+ * Describes what has changed since the terms were drawn; null when nothing has. `workspaceFd` is the workspace that the
+ * run has open; null: there is none yet.
+ */
+export function findChange({ seen }: Pick<CommandFacts, 'seen'>, workspaceFd: number | null): string | null {
+  const { workspace, cwd, files, args, paths, scope, forbidden } = seen;
+  // Boundary: the directory that the run gets is judged itself, by its descriptor and the mounts of this moment.
+  const reason =
+    workspaceFd === null ? null : forbidden.againstWorkspace(openedPath(workspaceFd, workspace.path));
+  if (reason !== null) return `the workspace ${quote(workspace.path)} ${reason}`;
   if (!isSameDirectory(workspace)) return `the workspace ${quote(workspace.path)} is another directory`;
   if (!isSameDirectory(cwd)) return `the working directory ${quote(cwd.path)} is another directory`;
-  if (!isSameFile(executable)) return `the program ${quote(executable.path)} is another file`;
+  const other = files.find((file) => !isSameFile(file));
+  if (other !== undefined) return `the program ${quote(other.path)} is another file`;
   // A link that now points elsewhere, or is new, gives other paths for the same arguments.
   const before = new Set(paths);
   const moved = readAgain(args, scope).find(({ resolved }) => !before.has(resolved));

@@ -1,69 +1,95 @@
-import { type BigIntStats, lstatSync, realpathSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+} from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { orElse } from '../core/or-else.ts';
 import { isWithin } from '../core/paths.ts';
+import { type ForbiddenPlaces, openedPath } from './forbidden.ts';
+import type { OpenedPath } from './judge.ts';
 import { resolvePath } from './resolve-path.ts';
+import { ROOT_REMEDY } from './roots.ts';
 import type { RunnerSettings } from './settings.ts';
-import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.ts';
+import { DEVICES, SYSTEM_PATHS } from './system.ts';
 
-/** What no command may ever reach, whatever the settings say. */
-export type ForbiddenPaths = {
-  readonly stateDir: string;
-  /** The home directory of the gateway's user, which contains keys and configuration; null if there is none. */
-  readonly home: string | null;
-};
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
 type WorkspaceCode = 'runner/invalid-workspace' | 'runner/outside-workspace';
 
-const REMEDY =
-  'Name a directory below one of process.workspaces in palisade.toml (--workspace DIR), or add it there.';
+/** The one directory that the run may write to, and the root that it lies in. */
+export type FoundWorkspace = { readonly facts: FileFacts; readonly root: string };
 
-/** The one directory that the run may write to: canonical, below a root, and not a directory of several projects. */
+type Roots = Pick<RunnerSettings, 'workspaceRoots' | 'defaultWorkspace' | 'startedIn'>;
+
+/** Opens what the call names, and judges what was opened: canonical, in a root, and no forbidden directory. */
 export function findWorkspace(
   asked: string | null,
-  { workspaceRoots, defaultWorkspace }: Pick<RunnerSettings, 'workspaceRoots' | 'defaultWorkspace'>,
-  forbidden: ForbiddenPaths,
-): FileFacts {
+  { workspaceRoots, defaultWorkspace, startedIn }: Roots,
+  forbidden: ForbiddenPlaces,
+): FoundWorkspace {
+  if (workspaceRoots.length === 0) {
+    const why = startedIn === null ? '' : ` (${startedIn})`;
+    throw badWorkspace(`palisade has no root that commands may work in${why}, expected one`);
+  }
   const raw = asked ?? defaultWorkspace;
   if (raw === null) throw badWorkspace('the call names none and there is no default, expected a directory');
   if (!isAbsolute(raw)) throw badWorkspace(`${quote(raw)} is relative, expected an absolute path`);
-  const facts = directoryAt(raw, 'runner/invalid-workspace', 'workspace');
-  const { path } = facts;
   // Boundary: the links of both sides are resolved, those of the roots when palisade was started: a run that has since
   // replaced a root by a link gains nothing.
-  if (!workspaceRoots.filter(isAbsolute).some((root) => isWithin(path, root))) {
-    throw badWorkspace(`${quote(path)} is not below any of the workspace roots, expected one that is`);
-  }
-  const reason = reasonAgainst(path, forbidden);
+  const rootOf = (path: string): string => {
+    const around = workspaceRoots.filter((root) => isAbsolute(root) && isWithin(path, root));
+    const [innermost] = around.sort((a, b) => b.length - a.length);
+    if (innermost !== undefined) return innermost;
+    throw badWorkspace(`${quote(raw)} is not below any of the workspace roots, expected one that is`);
+  };
+  // Boundary: outside of the roots, the answer does not tell what exists.
+  rootOf(resolvePath(raw, '/').path);
+  const { facts, opened } = openWorkspace(raw);
+  const { path } = facts;
+  const root = rootOf(path);
+  const reason = forbidden.againstWorkspace(opened);
   if (reason !== null) throw badWorkspace(`${quote(path)} ${reason}, expected the directory of one project`);
-  return facts;
+  return { facts, root };
+}
+
+/** Boundary: the facts and the judgement are of one descriptor, whatever the path leads to meanwhile. */
+function openWorkspace(raw: string): { readonly facts: FileFacts; readonly opened: OpenedPath } {
+  const at = (what: string) => badWorkspace(`${quote(raw)} ${what}, expected a directory`);
+  let fd: number | null = null;
+  try {
+    const path = realpathSync.native(raw);
+    fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const opened = openedPath(fd, path);
+    if (opened.path !== path) throw at('was exchanged while it was opened');
+    return { facts: factsFrom(path, fstatSync(fd, { bigint: true })), opened };
+  } catch (error) {
+    if (error instanceof CodedError || !(error instanceof Error) || !('code' in error)) throw error;
+    throw error.code === 'ENOTDIR' ? at('is a file') : at(`cannot be opened (${error.code})`);
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
 }
 
 /** Where the command starts: the workspace, or a directory inside it. */
 export function findCwd(asked: string | null, workspace: FileFacts): FileFacts {
   if (asked === null) return workspace;
   const raw = isAbsolute(asked) ? asked : `${workspace.path}/${asked}`;
-  const cwd = directoryAt(raw, 'runner/outside-workspace', 'working directory');
-  // Boundary: judged after links are resolved.
-  if (isWithin(cwd.path, workspace.path)) return cwd;
+  // Boundary: judged after links are resolved, and before anything outside is looked at.
+  if (isWithin(resolvePath(raw, '/').path, workspace.path)) {
+    const cwd = directoryAt(raw, 'runner/outside-workspace', 'working directory');
+    if (isWithin(cwd.path, workspace.path)) return cwd;
+  }
   throw new CodedError(
     'runner/outside-workspace',
-    `Cannot use the working directory: ${quote(asked)} leads to ${quote(cwd.path)}, expected a path inside the workspace`,
+    `Cannot use the working directory: ${quote(asked)} leads out of the workspace, expected a path inside it`,
   );
-}
-
-function reasonAgainst(path: string, { stateDir, home }: ForbiddenPaths): string | null {
-  if (NEVER_WORKSPACES.has(path) || NEVER_BELOW.some((part) => isWithin(path, part))) {
-    return 'belongs to the system';
-  }
-  const state = resolvePath(stateDir, '/').path;
-  // Boundary: a command that could write the journal, the keys or the policies would be its own judge.
-  if (isWithin(path, state) || isWithin(state, path)) return 'holds the state of the gateway or is in it';
-  if (home !== null && isWithin(resolvePath(home, '/').path, path))
-    return 'holds the home directory of the gateway';
-  return null;
 }
 
 function directoryAt(raw: string, code: WorkspaceCode, what: string): FileFacts {
@@ -80,7 +106,9 @@ function directoryAt(raw: string, code: WorkspaceCode, what: string): FileFacts 
 }
 
 function badWorkspace(what: string): CodedError {
-  return new CodedError('runner/invalid-workspace', `Cannot use the workspace: ${what}`, { remedy: REMEDY });
+  return new CodedError('runner/invalid-workspace', `Cannot use the workspace: ${what}`, {
+    remedy: ROOT_REMEDY,
+  });
 }
 
 /** Which part of the machine a resolved path is in: the workspace, what every program reads, what the operator named, or elsewhere. */

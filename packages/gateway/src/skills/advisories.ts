@@ -22,11 +22,8 @@ import { ADVISORY_LIMITS } from './limits.ts';
  * component is affected is read; of texts for people, only the id and the severity.
  */
 
-/** A known vulnerability of some packages. */
-export type Advisory = {
-  readonly id: string;
-  /** The same vulnerability elsewhere, such as a CVE. */
-  readonly aliases: readonly string[];
+/** A known vulnerability of some packages; `aliases` name it elsewhere, such as a CVE. */
+export type Advisory = Pick<Shaped<typeof ADVISORY>, 'id' | 'aliases'> & {
   readonly isWithdrawn: boolean;
   /** As it is written there, such as a vector of CVSS or a word; null: it has none. */
   readonly severity: string | null;
@@ -36,13 +33,12 @@ export type Advisory = {
 export type AffectedPackage = Shaped<typeof PACKAGE> & {
   /** Versions that are affected by exact spelling. */
   readonly versions: readonly string[];
-  readonly ranges: readonly AffectedRange[];
+  /** Events along the versions of a package, in no order. */
+  readonly ranges: readonly { readonly events: readonly RangeEvent[] }[];
   /** It names neither versions nor ranges, so that it means every version. */
   readonly isEveryVersion: boolean;
 };
 
-/** Events along the versions of a package, in no order. */
-export type AffectedRange = { readonly events: readonly RangeEvent[] };
 export type RangeEvent = { readonly kind: EventKind; readonly version: string };
 
 const EVENT_KINDS = ['introduced', 'fixed', 'last_affected', 'limit'] as const;

@@ -1,20 +1,10 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { closeSync, fstatSync, lstatSync, mkdirSync, rmSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn, openUnfinished, writeWhole } from '../attest/key-files.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
+import { openItself, readAtMost } from '../store/private-file.ts';
 import { PACKAGE_LIMITS } from './limits.ts';
 
 /*
@@ -55,7 +45,8 @@ export class Artifacts {
     try {
       const stats = fstatSync(fd);
       judge(stats, artifact);
-      const bytes = readExactly(fd, stats.size, artifact);
+      const bytes = readAtMost(fd, stats.size + 1);
+      if (bytes.length !== stats.size) throw changed(artifact, 'it changed while it was read');
       // Boundary: what runs is what was approved, to the byte.
       if (digestBytes(bytes) !== artifact)
         throw changed(artifact, 'its bytes differ from those that were installed');
@@ -123,10 +114,8 @@ export class Artifacts {
 }
 
 function openToRead(path: string, artifact: Digest): number {
-  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
   try {
-    // Boundary: a link is not followed, a pipe does not block, and a terminal does not become ours.
-    return openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+    return openItself(path);
   } catch (error) {
     const is = OTHER_FILES.get((error as { code?: string }).code ?? '');
     if (is !== undefined) throw changed(artifact, is);
@@ -158,17 +147,6 @@ function judge(stats: Stats, artifact: Digest): void {
   const { packageBytes } = PACKAGE_LIMITS;
   if (stats.size > packageBytes)
     throw changed(artifact, `it has ${stats.size} bytes, expected at most ${packageBytes}`);
-}
-
-function readExactly(fd: number, size: number, artifact: Digest): Buffer {
-  // Boundary: at most one byte more than it had is ever read, however the file grows.
-  const buffer = Buffer.allocUnsafeSlow(size + 1);
-  let length = 0;
-  for (let count = 1; count > 0 && length < buffer.length; length += count) {
-    count = readSync(fd, buffer, length, buffer.length - length, null);
-  }
-  if (length !== size) throw changed(artifact, 'it changed while it was read');
-  return buffer.subarray(0, size);
 }
 
 function removeIfOlder(path: string, beforeMs: number): boolean {

@@ -6,26 +6,7 @@ import { differenceOfLines } from './line-difference.ts';
 import type { Manifest, ManifestTool } from './manifest/manifest.ts';
 
 /** What a version has that another does not; `widens` says whether it could do more than before. */
-export type SkillDifference = {
-  readonly widens: boolean;
-  readonly capabilities: { readonly added: readonly string[]; readonly removed: readonly string[] };
-  readonly quotas: readonly QuotaChange[];
-  /** How many people have to approve it; null: as many as before. */
-  readonly reviewers: { readonly before: number; readonly after: number } | null;
-  readonly tools: {
-    readonly added: readonly string[];
-    readonly removed: readonly string[];
-    readonly changed: readonly { readonly id: string; readonly what: readonly string[] }[];
-  };
-  readonly prose: { readonly changed: boolean; readonly lines: readonly string[] };
-};
-
-/** Null: the skill names none, and has what the gateway gives. */
-export type QuotaChange = {
-  readonly name: 'wallMs' | 'fuel' | 'memoryBytes';
-  readonly before: number | null;
-  readonly after: number | null;
-};
+export type SkillDifference = ReturnType<typeof differenceOf>;
 
 type Before = { readonly manifest: Manifest; readonly grant: SkillGrant | null; readonly prose: string };
 type After = { readonly manifest: Manifest; readonly prose: string };
@@ -38,7 +19,7 @@ const RISKS: readonly Risk[] = ['low', 'medium', 'high'];
  * Compares what a version requests with what the previous one was granted, or requested where nothing was granted yet:
  * a capability that the operator withheld is new again, and is shown as such.
  */
-export function differenceOf(before: Before, after: After): SkillDifference {
+export function differenceOf(before: Before, after: After) {
   const held = before.grant ?? wholeGrant(before.manifest);
   const capabilities = difference(capabilitiesIn(before.manifest, held), capabilitiesIn(after.manifest));
   const quotas = quotaChanges(held.limits, after.manifest);
@@ -71,19 +52,21 @@ function difference(before: readonly string[], after: readonly string[]) {
   return { added: after.filter(missingIn(before)), removed: before.filter(missingIn(after)) };
 }
 
-function quotaChanges(held: SkillGrant['limits'], { quotas }: Manifest): readonly QuotaChange[] {
+/** Null: the skill names none, and has what the gateway gives. */
+function quotaChanges(held: SkillGrant['limits'], { quotas }: Manifest) {
   return QUOTAS.map((name) => ({ name, before: held[name] ?? null, after: quotas[name] })).filter(
     ({ before, after }) => before !== after,
   );
 }
 
-function reviewerChange(before: Manifest, after: Manifest): SkillDifference['reviewers'] {
+/** How many people have to approve it; null: as many as before. */
+function reviewerChange(before: Manifest, after: Manifest) {
   const change = { before: before.trust.reviewers, after: after.trust.reviewers };
   return change.before === change.after ? null : change;
 }
 
 /** Without a number it has all that the gateway gives, and the gateway gives no more for a number. */
-function isRaised({ before, after }: QuotaChange): boolean {
+function isRaised({ before, after }: ReturnType<typeof quotaChanges>[number]): boolean {
   return before !== null && (after === null || after > before);
 }
 

@@ -3,13 +3,9 @@
  * from an untrusted package, so nothing is rounded: numbers are exact at any length.
  */
 
-type Version = {
-  readonly major: bigint;
-  readonly minor: bigint;
-  readonly patch: bigint;
-  /** The identifiers behind "-"; numbers among them are compared as numbers. */
-  readonly prerelease: readonly (bigint | string)[];
-};
+type Identifiers = readonly (bigint | string)[];
+/** Major, minor and patch; and the identifiers behind "-", of which numbers are compared as numbers. */
+type Version = { readonly numbers: Identifiers; readonly prerelease: Identifiers };
 
 export const VERSION_CHARS = 64;
 
@@ -31,25 +27,20 @@ export function parseVersion(text: string): Version | null {
   const [beforeBuild = ''] = text.split('+');
   const dash = beforeBuild.indexOf('-');
   const numbers = dash < 0 ? beforeBuild : beforeBuild.slice(0, dash);
-  const prerelease = dash < 0 ? [] : beforeBuild.slice(dash + 1).split('.');
-  const [major = '', minor = '', patch = ''] = numbers.split('.');
   return {
-    major: BigInt(major),
-    minor: BigInt(minor),
-    patch: BigInt(patch),
-    prerelease: prerelease.map((part) => (/^[0-9]+$/.test(part) ? BigInt(part) : part)),
+    numbers: identifiersOf(numbers),
+    prerelease: dash < 0 ? [] : identifiersOf(beforeBuild.slice(dash + 1)),
   };
+}
+
+function identifiersOf(text: string): Identifiers {
+  return text.split('.').map((part) => (/^[0-9]+$/.test(part) ? BigInt(part) : part));
 }
 
 /** Below zero when the first comes before the second; zero when they differ in build metadata at most. */
 export function compareVersions(a: string, b: string): number {
   const [first, second] = [demandVersion(a), demandVersion(b)];
-  return (
-    compare(first.major, second.major) ||
-    compare(first.minor, second.minor) ||
-    compare(first.patch, second.patch) ||
-    comparePrereleases(first.prerelease, second.prerelease)
-  );
+  return compareAll(first.numbers, second.numbers) || comparePrereleases(first.prerelease, second.prerelease);
 }
 
 function demandVersion(text: string): Version {
@@ -58,9 +49,12 @@ function demandVersion(text: string): Version {
   throw new TypeError('Cannot compare versions: one of them is no version, expected SemVer 2.0.0');
 }
 
-function comparePrereleases(a: Version['prerelease'], b: Version['prerelease']): number {
-  // A version without a prerelease part comes after all that have one.
-  if (a.length === 0 || b.length === 0) return compare(b.length, a.length);
+/** A version without a prerelease part comes after all that have one. */
+function comparePrereleases(a: Identifiers, b: Identifiers): number {
+  return a.length === 0 || b.length === 0 ? compare(b.length, a.length) : compareAll(a, b);
+}
+
+function compareAll(a: Identifiers, b: Identifiers): number {
   for (const [i, left] of a.entries()) {
     const right = b[i];
     if (right === undefined) return 1;

@@ -47,7 +47,7 @@ type ToolRow = { readonly tool_id: string; readonly seq: number };
 type HighestRow = { readonly id: string; readonly version: string };
 
 /** Bytes that never run again; it outlives the skill. */
-export type RevokedRow = {
+type RevokedRow = {
   readonly artifact: Digest;
   readonly id: string;
   readonly version: string;
@@ -69,7 +69,7 @@ type KeyRow = {
   readonly reason: string | null;
 };
 
-type SkillTables = {
+export type SkillTables = {
   skill_version: VersionRow;
   skill_tool: ToolRow;
   skill_highest: HighestRow;
@@ -175,11 +175,6 @@ INSERT INTO skill_epoch (id, epoch) VALUES (1, 0);
 ${['skill_version', 'skill_tool', 'skill_highest', 'skill_revoked', 'skill_key'].map(countChanges).join('\n')}`,
   },
 ];
-
-/** The columns of a row by their names, each with its placeholder. */
-export function placeholders<C extends string>(p: (name: C) => unknown, columns: readonly C[]) {
-  return Object.fromEntries(columns.map((column) => [column, p(column)])) as Record<C, never>;
-}
 
 /** Makes a statement over the tables of skills. */
 export const query = queries<SkillTables>();

@@ -13,7 +13,7 @@ type SpaceRow = {
   last_version: number;
 };
 
-type ValueRow = { id: number; space: number; key: string; version: number; value: Buffer };
+export type ValueRow = { id: number; space: number; key: string; version: number; value: Buffer };
 
 type StorageTables = { storage_space: SpaceRow; storage_value: ValueRow };
 
@@ -45,7 +45,7 @@ CREATE TABLE storage_value (
 /** The owner of a space. Both names were checked before; they are two columns, so that no two pairs collide. */
 export type SpaceName = { readonly tenant: string; readonly skill: string };
 
-export type SpaceAccount = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
+type SpaceAccount = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
 
 /** Makes a statement over the tables of this module. */
 export const query = queries<StorageTables>();

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { quote } from '../core/hostile-text.ts';
-import { STORAGE_KEY_BYTES, type StorageKey, type StoragePrefix } from '../core/storage-key.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
-import { charge, findAccount, openAccount, query, type SpaceName } from './tables.ts';
+import type { StorageKey, StoragePrefix } from '../core/storage-key.ts';
+import { insertInto, type Reader, type Transaction } from '../store/transaction.ts';
+import { charge, findAccount, openAccount, query, type SpaceName, type ValueRow } from './tables.ts';
 
 /** Why a request of a skill was refused. None is an error of the gateway, and nothing was changed. */
 type StorageWhy = 'invalid-key' | 'denied' | 'too-large' | 'full' | 'conflict' | 'busy';
@@ -16,8 +16,6 @@ export function refuseFor(why: StorageWhy, message: string): StorageRefusal {
 
 /** The limits of one space. Every number bounds what a skill can make the gateway store or read at a time. */
 export const STORAGE_LIMITS = {
-  /** Of a key in UTF-8. */
-  keyBytes: STORAGE_KEY_BYTES,
   valueBytes: 1_048_576,
   listEntries: 1_000,
   /** Requests of one call that wait for the disk; each may keep a whole value in memory. */
@@ -130,15 +128,7 @@ export type Deleted = { readonly ok: true; readonly existed: boolean } | Storage
 
 type Found = { readonly id: number; readonly version: number; readonly bytes: number };
 
-const insertValue = query<{ space: number; key: string; version: number; value: Buffer }>()((db, p) =>
-  db.insertInto('storage_value').values({
-    id: null as never,
-    space: p('space'),
-    key: p('key'),
-    version: p('version'),
-    value: p('value'),
-  }),
-);
+const insertValue = insertInto<Omit<ValueRow, 'id'>>('storage_value');
 
 const updateValue = query<{ id: number; version: number; value: Buffer }>()((db, p) =>
   db

@@ -61,9 +61,11 @@ export type DaemonFacts = {
   readonly url: string;
   readonly startedAt: string;
   readonly version: string;
-  /** Where it was started: the default workspace of commands. */
+  /** Where it was started: the default workspace of commands, if it is in a root. */
   readonly cwd: string;
-  /** The operator configured the directories that commands may work in, so it does not matter where it was started. */
+  /** The directories in or below which commands may work. */
+  readonly roots: readonly string[];
+  /** The configuration names them, so that they are those of every process. */
   readonly hasWorkspaces: boolean;
 };
 
@@ -97,11 +99,15 @@ export function readDaemon(directory: string): DaemonFacts | null {
 /** Boundary: a file from another version, or an edited one, must match the shape before it is used. */
 function isFacts(value: unknown): value is DaemonFacts {
   if (typeof value !== 'object' || value === null) return false;
-  const { pid, url, startedAt, version, cwd, hasWorkspaces } = value as Partial<Record<string, unknown>>;
+  const { pid, url, startedAt, version, cwd, roots, hasWorkspaces } = value as Partial<
+    Record<string, unknown>
+  >;
   const texts = [url, startedAt, version, cwd];
   return (
     Number.isSafeInteger(pid) &&
     texts.every((text) => typeof text === 'string') &&
+    Array.isArray(roots) &&
+    roots.every((root) => typeof root === 'string') &&
     typeof hasWorkspaces === 'boolean'
   );
 }

@@ -12,16 +12,12 @@ type ShelfTerms = {
 /** A cache of reproducible data: files by name, in a separate directory. */
 export class FileShelf {
   readonly #dir: string;
-  readonly #mostBytes: number;
-  readonly #tag: string;
-  readonly #nowMs: () => number;
+  readonly #terms: ShelfTerms;
   #writes = 0;
 
-  constructor(dir: string, { mostBytes, tag, nowMs }: ShelfTerms) {
+  constructor(dir: string, terms: ShelfTerms) {
     this.#dir = dir;
-    this.#nowMs = nowMs;
-    this.#mostBytes = mostBytes;
-    this.#tag = tag;
+    this.#terms = terms;
   }
 
   /** The contents of a file; null where it does not exist or cannot be read. The caller checks the contents. */
@@ -29,7 +25,7 @@ export class FileShelf {
     try {
       const path = this.#pathOf(name);
       const bytes = await readFile(path);
-      const nowS = this.#nowMs() / 1000;
+      const nowS = this.#terms.nowMs() / 1000;
       await utimes(path, nowS, nowS).catch(() => undefined);
       return bytes;
     } catch {
@@ -39,10 +35,10 @@ export class FileShelf {
 
   /** Writes a file, whole or not at all; the least recently used ones are removed to make space. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
-    if (bytes.length > this.#mostBytes) return;
+    if (bytes.length > this.#terms.mostBytes) return;
     this.#writes += 1;
     const path = this.#pathOf(name);
-    const half = `${path}.${this.#tag}-${this.#writes}`;
+    const half = `${path}.${this.#terms.tag}-${this.#writes}`;
     try {
       await mkdir(this.#dir, { recursive: true, mode: 0o700 });
       await this.#makeRoom(bytes.length);
@@ -73,7 +69,7 @@ export class FileShelf {
     );
     let total = files.reduce((sum, { size }) => sum + size, bytes);
     for (const { name, size } of files.sort((a, b) => a.mtimeMs - b.mtimeMs)) {
-      if (total <= this.#mostBytes) return;
+      if (total <= this.#terms.mostBytes) return;
       total -= size;
       await rm(join(this.#dir, name), { force: true });
     }

@@ -3,7 +3,6 @@ import { isOutOfFiles, storeErrorOf } from './fault-of.ts';
 
 /* A file that only its owner can read. It is opened once and checked by its descriptor, so what is read was checked. */
 
-/** A file that is not what it should be, and how. */
 export class UnfitFile extends TypeError {
   override readonly name = 'UnfitFile';
 }
@@ -16,24 +15,33 @@ export function readPrivateFile(path: string, maxBytes: number): Buffer | null {
   if (fd === null) return null;
   try {
     judge(fstatSync(fd));
-    // Boundary: at most one byte more than allowed is ever read, however the file grows.
-    const buffer = Buffer.alloc(maxBytes + 1);
-    let length = 0;
-    for (let count = 1; count > 0 && length < buffer.length; length += count) {
-      count = readSync(fd, buffer, length, buffer.length - length, null);
-    }
-    if (length > maxBytes) throw new UnfitFile(`it is too large, expected at most ${maxBytes} bytes`);
-    return buffer.subarray(0, length);
+    const bytes = readAtMost(fd, maxBytes + 1);
+    if (bytes.length > maxBytes) throw new UnfitFile(`it is too large, expected at most ${maxBytes} bytes`);
+    return bytes;
   } finally {
     closeSync(fd);
   }
 }
 
-function open(path: string): number | null {
+/** Boundary: at most this many bytes are read, however the file grows. */
+export function readAtMost(fd: number, maxBytes: number): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(maxBytes);
+  let length = 0;
+  for (let count = 1; count > 0 && length < buffer.length; length += count) {
+    count = readSync(fd, buffer, length, buffer.length - length, null);
+  }
+  return buffer.subarray(0, length);
+}
+
+/** Boundary: a link is not followed, a pipe does not block, and a terminal does not become our controlling one. */
+export function openItself(path: string): number {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
+  return openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+}
+
+function open(path: string): number | null {
   try {
-    // Boundary: a link is not followed, a pipe does not block, and a terminal does not become our controlling one.
-    return openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+    return openItself(path);
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === 'ENOENT') return null;

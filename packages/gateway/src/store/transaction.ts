@@ -127,7 +127,6 @@ export function builder<Tables>(): Kysely<Tables> {
   });
 }
 
-/** What an insert does where a row of the same key exists. */
 type OnConflict = 'fail' | 'keep' | 'replace';
 
 /** A statement that inserts a row; the keys of the row are the columns. */
@@ -156,7 +155,6 @@ export function adHoc<R>(built: Compilable<R>): Query<Record<never, never>, R> {
 // biome-ignore lint/suspicious/noExplicitAny: a placeholder takes the type of every column; the run is typed by P.
 export type Placeholder<P> = (name: keyof P & string) => any;
 
-/** Makes the statements of one module. */
 export function queries<Tables>() {
   const db = builder<Tables>();
   return function query<P extends object = Record<never, never>>() {

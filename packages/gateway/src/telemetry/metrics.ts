@@ -98,10 +98,6 @@ export class Metrics {
     const read = this.#readers.flatMap((reader) => reader()).map(readingText);
     return `${await this.#registry.metrics()}${read.join('')}`;
   }
-
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
 }
 
 function readingText({ name, help, kind, value }: Reading): string {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallWatch, Observer, ToolCall } from '../core/call.ts';
 
 /*
@@ -73,10 +74,7 @@ export async function openTraces(endpoint: string, version: string): Promise<Tra
 
 /** An unresponsive collector does not keep the gateway from ending. */
 async function closeIn(closing: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, CLOSE_AFTER_MS);
-  });
-  await Promise.race([closing.catch(() => undefined), late]);
-  clearTimeout(timer);
+  const timer = new AbortController();
+  const late = sleep(CLOSE_AFTER_MS, undefined, timer).catch(() => undefined);
+  await Promise.race([closing.catch(() => undefined), late]).finally(() => timer.abort());
 }

@@ -68,6 +68,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     limits: settingsOf(config, null).defaults,
     warm: isLasting ? config.process.warm : 0,
     networks: networksFor(options, turns),
+    quarantine: join(options.stateDir, 'quarantine'),
   });
   // Not awaited: what cannot be ended now is tried again at the next start.
   commands.sweep().catch(() => undefined);

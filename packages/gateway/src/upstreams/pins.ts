@@ -2,29 +2,25 @@ import type { UpstreamRule } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries, type Reader, type Transaction } from '../store/transaction.ts';
-import { type DefinitionSet, setFrom } from './definition.ts';
+import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
+import { type DefinitionSet, setFrom, setOf } from './definition.ts';
 
 /*
- * What was accepted of each upstream server. The first set that a server ever offers is pinned; from then on any other
- * set puts the whole server into quarantine, until a person accepts it. This module keeps the rows; who may accept, and
- * what is written to the journal, is decided above.
+ * What was accepted of each upstream server. The first set that a server ever offers is pinned, or held until a person
+ * accepts it; from then on any other set puts the whole server into quarantine, until a person accepts it. This module
+ * keeps the rows; who may accept, what is held, and what is written to the journal, is decided above.
  */
 
-export type Pin = {
-  readonly name: string;
-  readonly state: 'accepted' | 'quarantined';
-  readonly revision: number;
-  /** Of the accepted command. */
-  readonly rule: string;
+export type Pin = Readonly<Pick<PinRow, 'name' | 'state' | 'revision' | 'rule' | 'reason'>> & {
+  /** Empty where nothing was accepted yet. */
   readonly accepted: DefinitionSet;
   /** What differs from that, as it was offered last; null where nothing was, or it could not be read. */
   readonly offered: DefinitionSet | null;
   /** Of the command that offered it. */
   readonly offeredRule: string | null;
-  readonly reason: string | null;
-  readonly acceptedBy: string;
-  readonly acceptedAtMs: number;
+  /** Null: its first offer is held, and nothing was ever accepted. */
+  readonly acceptedBy: string | null;
+  readonly acceptedAtMs: number | null;
   readonly changedAtMs: number;
 };
 
@@ -39,29 +35,16 @@ const selectPin = query<{ name: string }>()((db, p) =>
   db.selectFrom('upstream_pin').selectAll().where('name', '=', p('name')),
 );
 const selectHead = query<{ name: string }>()((db, p) =>
-  db.selectFrom('upstream_pin').select(['state', 'revision', 'rule']).where('name', '=', p('name')),
+  db
+    .selectFrom('upstream_pin')
+    .select(['state', 'revision', 'rule', 'accepted_by'])
+    .where('name', '=', p('name')),
 );
 const selectEpoch = query()((db) =>
   db.selectFrom('upstream_pin').select((eb) => eb.fn.sum<number | null>('revision').as('epoch')),
 );
 const selectNames = query()((db) => db.selectFrom('upstream_pin').select('name').orderBy('name'));
-const writePin = query<PinRow>()((db, p) =>
-  db.replaceInto('upstream_pin').values({
-    name: p('name'),
-    rule: p('rule'),
-    state: p('state'),
-    revision: p('revision'),
-    accepted: p('accepted'),
-    digest: p('digest'),
-    offered: p('offered'),
-    offered_digest: p('offered_digest'),
-    offered_rule: p('offered_rule'),
-    reason: p('reason'),
-    accepted_by: p('accepted_by'),
-    accepted_at_ms: p('accepted_at_ms'),
-    changed_at_ms: p('changed_at_ms'),
-  }),
-);
+const writePin = insertInto<PinRow>('upstream_pin', 'replace');
 
 /** A number that differs after every change of a pin, whichever process made it. */
 export function pinEpoch(reader: Reader): number {
@@ -74,8 +57,14 @@ export function pinnedNames(reader: Reader): readonly string[] {
 }
 
 /** Enough to know whether a pin is still the one that was read, and whether it is accepted. */
-export function pinHead(reader: Reader, name: string): Pick<Pin, 'state' | 'revision' | 'rule'> | null {
-  return reader.get(selectHead, { name }) ?? null;
+export function pinHead(
+  reader: Reader,
+  name: string,
+): Pick<Pin, 'state' | 'revision' | 'rule' | 'acceptedBy'> | null {
+  const row = reader.get(selectHead, { name });
+  if (row === undefined) return null;
+  const { accepted_by: by, ...head } = row;
+  return { ...head, acceptedBy: by === NO_ONE ? null : by };
 }
 
 /** The pin of a server; null where it was never connected to. */
@@ -88,6 +77,20 @@ export function pinOf(reader: Reader, name: string): Pin | null {
 export function pinFirst(tx: Transaction, name: string, offer: Offer, whom: ByWhom): void {
   tx.run(writePin, { name, revision: 1, ...acceptedColumns(offer, whom) });
 }
+
+/** Holds what a server offers the first time: it is in quarantine, and nothing of it is accepted. */
+export function holdFirst(
+  tx: Transaction,
+  name: string,
+  offer: Offer,
+  { reason, nowMs }: { readonly reason: string; readonly nowMs: number },
+): void {
+  const nothing = acceptedColumns({ set: setOf([]), rule: offer.rule }, { by: NO_ONE, nowMs });
+  tx.run(writePin, { name, revision: 1, ...nothing, ...quarantinedColumns(offer, { reason, nowMs }) });
+}
+
+/** Stands in `accepted_by` of a server of which nothing was ever accepted. */
+const NO_ONE = '';
 
 function acceptedColumns({ set, rule }: Offer, { by, nowMs }: ByWhom) {
   return {
@@ -110,16 +113,23 @@ export function quarantine(
   tx: Transaction,
   name: string,
   offer: Offer | null,
-  { reason, nowMs }: { readonly reason: string; readonly nowMs: number },
+  why: { readonly reason: string; readonly nowMs: number },
 ): void {
-  change(tx, name, {
-    state: 'quarantined',
+  change(tx, name, quarantinedColumns(offer, why));
+}
+
+function quarantinedColumns(
+  offer: Offer | null,
+  { reason, nowMs }: { readonly reason: string; readonly nowMs: number },
+) {
+  return {
+    state: 'quarantined' as const,
     reason,
     changed_at_ms: nowMs,
     offered: offer?.set.text ?? null,
     offered_digest: offer?.set.textDigest ?? null,
     offered_rule: offer?.rule ?? null,
-  });
+  };
 }
 
 /** Accepts the offer, and ends the quarantine. */
@@ -150,8 +160,8 @@ function pinFrom(row: PinRow): Pin {
     accepted: storedSet(name, row.accepted, row.digest),
     offered: row.offered === null ? null : storedSet(name, row.offered, row.offered_digest),
     offeredRule: row.offered_rule,
-    acceptedBy: row.accepted_by,
-    acceptedAtMs: row.accepted_at_ms,
+    acceptedBy: row.accepted_by === NO_ONE ? null : row.accepted_by,
+    acceptedAtMs: row.accepted_by === NO_ONE ? null : row.accepted_at_ms,
     changedAtMs: row.changed_at_ms,
   };
 }

@@ -4,6 +4,7 @@ import type { Reader, Transaction } from '../store/transaction.ts';
 import { type Binding, markOf, seal, unseal } from './keys.ts';
 import {
   bindingOf,
+  entryOf,
   formatScope,
   MAX_SECRETS,
   missing,
@@ -17,15 +18,15 @@ import {
   type VaultScope,
 } from './secret.ts';
 import {
-  type AboutRow,
-  readAbout,
-  readInventory,
-  readMark,
-  readSecret,
-  removeSecret,
+  deleteSecret,
+  keyOf,
+  replaceInventory,
+  replaceSecret,
   type SecretRow,
-  writeInventory,
-  writeSecret,
+  selectAbout,
+  selectInventory,
+  selectMark,
+  selectSecret,
 } from './tables.ts';
 
 /*
@@ -77,7 +78,7 @@ export class Inventory {
   write(tx: Transaction, key: KeyObject, entries: Entries): void {
     const list = [...entries].map(([id, { version, mark }]) => [id, version, mark]);
     const sealed = seal(key, Buffer.from(JSON.stringify(list)), BINDING, this.#random);
-    writeInventory(tx, { mark: markOf(sealed), sealed });
+    tx.run(replaceInventory, { id: 1, mark: markOf(sealed), sealed });
   }
 
   #draftOf(tx: Transaction, key: KeyObject): Draft {
@@ -85,9 +86,9 @@ export class Inventory {
   }
 
   #load(tx: Transaction, key: KeyObject): Map<string, Entry> {
-    const mark = readMark(tx);
+    const mark = tx.get(selectMark, {})?.mark;
     if (this.#last !== null && this.#last.mark === mark && this.#last.key === key) return this.#last.entries;
-    const row = readInventory(tx);
+    const row = tx.get(selectInventory, {});
     const plain = row === undefined ? null : unseal(key, row.sealed, BINDING);
     if (row === undefined || plain === null) throw spoiled();
     const list = JSON.parse(plain.toString('utf8')) as [string, number, string][];
@@ -116,21 +117,10 @@ export type Means = {
 
 type Named = Pick<SecretEntry, 'name' | 'scope'>;
 
-export function entryOf(row: AboutRow): SecretEntry {
-  return {
-    name: row.name,
-    scope: { kind: row.scope_kind, subject: row.scope_subject },
-    version: row.version,
-    createdAtMs: row.created_at_ms,
-    usedAtMs: row.used_at_ms,
-    bytes: row.bytes,
-  };
-}
-
 /** The row that the caller means, from the most specific scope that has one. */
 export function findRow(reader: Reader, name: string, asker: VaultCaller): SecretRow | undefined {
   for (const scope of scopesOf(asker)) {
-    const row = readSecret(reader, scope, name);
+    const row = reader.get(selectSecret, keyOf(scope, name));
     if (row !== undefined) return row;
   }
   return undefined;
@@ -148,17 +138,9 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
   }
   const version = (before?.version ?? 0) + 1;
   const sealed = seal(key, value, bindingOf(scope, name, version), random);
-  const row: SecretRow = {
-    scope_kind: scope.kind,
-    scope_subject: scope.subject,
-    name,
-    version,
-    sealed,
-    bytes: value.length,
-    created_at_ms: nowMs,
-    used_at_ms: null,
-  };
-  writeSecret(tx, row);
+  const times = { created_at_ms: nowMs, used_at_ms: null };
+  const row: SecretRow = { ...keyOf(scope, name), version, sealed, bytes: value.length, ...times };
+  tx.run(replaceSecret, row);
   inventory.change(tx, key, id, { version, mark: markOf(sealed) });
   return entryOf(row);
 }
@@ -166,9 +148,10 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
 /** Removes a secret, even one that cannot be opened; returns its version, or null where it does not exist. */
 export function take({ tx, key, inventory }: Means, { name, scope }: Named): number | null {
   const id = entryKey(scope, name);
-  const version = inventory.read(tx, key).get(id)?.version ?? readSecret(tx, scope, name)?.version;
+  const version =
+    inventory.read(tx, key).get(id)?.version ?? tx.get(selectSecret, keyOf(scope, name))?.version;
   if (version === undefined) return null;
-  removeSecret(tx, scope, name);
+  tx.run(deleteSecret, keyOf(scope, name));
   inventory.change(tx, key, id, null);
   return version;
 }
@@ -190,14 +173,14 @@ export function look({ tx, key, inventory }: Means, ref: SecretRef): { row: Secr
 export function reseal({ tx, key, inventory, random }: Means, newKey: KeyObject): number {
   const entries = inventory.read(tx, key);
   const renewed = new Map<string, Entry>();
-  for (const { scope, name } of readAbout(tx).map(entryOf)) {
+  for (const { scope, name } of tx.all(selectAbout, {}).map(entryOf)) {
     const id = entryKey(scope, name);
-    const row = readSecret(tx, scope, name);
+    const row = tx.get(selectSecret, keyOf(scope, name));
     if (row === undefined) throw unlike({ name, scope });
     const value = openRow(key, row, entries.get(id));
     const sealed = seal(newKey, value, bindingOf(scope, name, row.version), random);
     value.fill(0);
-    writeSecret(tx, { ...row, sealed });
+    tx.run(replaceSecret, { ...row, sealed });
     renewed.set(id, { version: row.version, mark: markOf(sealed) });
   }
   const lost = [...entries.keys()].find((id) => !renewed.has(id));

@@ -114,15 +114,20 @@ function readKeys(path: string): Keys {
 }
 
 function linesOf(path: string): string[] {
+  const remedy =
+    'Make it a file of your own with mode 0600. If others could read it, run `palisade secrets rotate` then.';
+  const bytes = readOr(path, MAX_BYTES, (is) =>
+    locked(`the key file "${path}" cannot be used: ${is}`, remedy),
+  );
+  return (bytes?.toString('latin1') ?? '').split('\n').filter((line) => line !== '');
+}
+
+/** The bytes of a private file; null where it does not exist. */
+function readOr(path: string, maxBytes: number, refusal: (is: string) => Error): Buffer | null {
   try {
-    const text = readPrivateFile(path, MAX_BYTES)?.toString('latin1') ?? '';
-    return text.split('\n').filter((line) => line !== '');
+    return readPrivateFile(path, maxBytes);
   } catch (error) {
-    if (!(error instanceof UnfitFile)) throw error;
-    throw locked(
-      `the key file "${path}" cannot be used: ${error.message}`,
-      'Make it a file of your own with mode 0600. If others could read it, run `palisade secrets rotate` then.',
-    );
+    throw error instanceof UnfitFile ? refusal(error.message) : error;
   }
 }
 
@@ -155,7 +160,6 @@ const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
 
 const derive = promisify<string, Uint8Array, number, typeof COST, Buffer>(scrypt);
 
-/** The key derived from a passphrase with this salt. */
 export async function keyOfPassphrase(passphrase: string, salt: Uint8Array): Promise<KeyObject> {
   // The same passphrase, however the keyboard composes its letters.
   const raw = await derive(passphrase.normalize('NFC'), salt, KEY_BYTES, COST);
@@ -164,7 +168,6 @@ export async function keyOfPassphrase(passphrase: string, salt: Uint8Array): Pro
   return key;
 }
 
-/** Refuses a new passphrase that is too weak. */
 export function checkNewPassphrase(passphrase: string): void {
   const { length } = [...passphrase.normalize('NFC')];
   if (length >= MIN_CHARS && length <= MAX_CHARS) return;
@@ -176,22 +179,13 @@ export function checkNewPassphrase(passphrase: string): void {
 
 /** The first line of a private file. */
 export function readPassphraseFile(path: string): string {
-  const bytes = readBytes(path);
+  const bytes = readOr(path, MAX_FILE_BYTES, (is) => unfit(path, is));
   if (bytes === null) throw unfit(path, 'there is none, expected a file of yours');
   if (!isUtf8(bytes)) throw unfit(path, 'it has other bytes, expected UTF-8');
   const [line = ''] = bytes.toString('utf8').split('\n', 1);
   const passphrase = line.replace(/\r$/, '');
   if (passphrase === '') throw unfit(path, 'its first line is empty, expected the passphrase');
   return passphrase;
-}
-
-function readBytes(path: string): Buffer | null {
-  try {
-    return readPrivateFile(path, MAX_FILE_BYTES);
-  } catch (error) {
-    if (error instanceof UnfitFile) throw unfit(path, error.message);
-    throw error;
-  }
 }
 
 function unfit(path: string, what: string): Error {

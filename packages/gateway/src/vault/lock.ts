@@ -1,13 +1,9 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import type { VaultConfig } from '../config/config.ts';
-import type { Random } from '../core/clock.ts';
-import type { Store } from '../store/store.ts';
 import type { Reader } from '../store/transaction.ts';
 import {
   type Binding,
   checkNewPassphrase,
   KEY_BYTES,
-  type KeySource,
   keyOfPassphrase,
   readPassphraseFile,
   SALT_BYTES,
@@ -15,7 +11,8 @@ import {
   unseal,
 } from './keys.ts';
 import { locked, missing, unreadable } from './secret.ts';
-import { type LockRow, readLock, readMark } from './tables.ts';
+import { type LockRow, selectLock, selectMark } from './tables.ts';
+import type { VaultOptions } from './vault.ts';
 
 /*
  * One random key, the data key, seals everything. It is in the database, itself sealed by a key that is not: one of the
@@ -24,7 +21,6 @@ import { type LockRow, readLock, readMark } from './tables.ts';
 
 export type LockSource = LockRow['source'];
 
-/** The data key, and the lock that it was unwrapped from. */
 export type OpenKey = { readonly row: LockRow; readonly key: KeyObject };
 
 type FreshLock = {
@@ -34,12 +30,7 @@ type FreshLock = {
   readonly install: () => LockRow;
 };
 
-type LockOptions = {
-  readonly store: Store;
-  readonly keys: KeySource;
-  readonly settings: VaultConfig;
-  readonly random: Random;
-};
+type LockOptions = Pick<VaultOptions, 'store' | 'keys' | 'settings' | 'random'>;
 
 export class Lock {
   readonly #options: LockOptions;
@@ -53,7 +44,7 @@ export class Lock {
 
   /** What the vault is locked with; null while it does not exist. */
   get source(): LockSource | null {
-    return readLock(this.#options.store)?.source ?? null;
+    return this.#options.store.get(selectLock, {})?.source ?? null;
   }
 
   /** What it is, or would be, locked with. */
@@ -81,7 +72,7 @@ export class Lock {
   async open(): Promise<OpenKey> {
     const { store, settings } = this.#options;
     if (settings.key === 'keychain') throw keychain();
-    const row = readLock(store);
+    const row = store.get(selectLock, {});
     if (row === undefined) {
       demandUntouched(store);
       throw missing('Cannot open the vault: there is no secret in it yet');
@@ -118,7 +109,7 @@ export class Lock {
 
   async #unwrap(row: LockRow): Promise<OpenKey> {
     const wrapping = await this.#wrappingKey(row);
-    const now = readLock(this.#options.store);
+    const now = this.#options.store.get(selectLock, {});
     // Another process may have changed the lock between reading the database and reading the key.
     if (now !== undefined && !isSameLock(now, row)) return this.#unwrap(now);
     if (wrapping === null) {
@@ -153,7 +144,7 @@ export class Lock {
 
 /** Boundary: sealed data without a lock lost it by tampering; a new lock would only hide that. */
 export function demandUntouched(reader: Reader): void {
-  if (readMark(reader) === undefined) return;
+  if (reader.get(selectMark, {}) === undefined) return;
   throw unreadable(
     'Cannot open the vault: it has secrets and no lock, expected both or none',
     'Restore the database from a backup. `palisade secrets rotate --lost` removes all secrets and starts anew.',
@@ -161,7 +152,7 @@ export function demandUntouched(reader: Reader): void {
 }
 
 export function isCurrent(reader: Reader, { row }: OpenKey): boolean {
-  const now = readLock(reader);
+  const now = reader.get(selectLock, {});
   return now !== undefined && isSameLock(now, row);
 }
 

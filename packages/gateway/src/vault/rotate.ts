@@ -1,13 +1,12 @@
-import type { Random } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Principal } from '../core/principal.ts';
-import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Inventory, reseal } from './contents.ts';
 import type { KeySource } from './keys.ts';
 import { demandUntouched, isCurrent, type Lock, type LockSource, type OpenKey } from './lock.ts';
-import { actOf, misused, type VaultEvent } from './secret.ts';
-import { readLock, removeAllSecrets, writeLock } from './tables.ts';
+import { actOf, misused } from './secret.ts';
+import { deleteSecrets, replaceLock, selectLock } from './tables.ts';
+import type { VaultOptions } from './vault.ts';
 
 /*
  * A new data key under a new lock. The order makes it safe to end anywhere: the new key is stored; then one transaction
@@ -15,13 +14,9 @@ import { readLock, removeAllSecrets, writeLock } from './tables.ts';
  * store, so that no two processes do it at the same time.
  */
 
-export type RotateParts = {
-  readonly store: Store;
-  readonly keys: KeySource;
+export type RotateParts = Pick<VaultOptions, 'store' | 'keys' | 'random' | 'onEvent'> & {
   readonly lock: Lock;
   readonly inventory: Inventory;
-  readonly random: Random;
-  readonly onEvent: (tx: Transaction, event: VaultEvent) => void;
 };
 
 export type RotationWish = {
@@ -45,9 +40,9 @@ export async function found(parts: RotateParts, by: Principal): Promise<void> {
   if (lock.source !== null) return;
   const fresh = await lock.makeFresh(lock.kind, null);
   store.transact((tx) => {
-    if (readLock(tx) !== undefined) return;
+    if (tx.get(selectLock, {}) !== undefined) return;
     demandUntouched(tx);
-    writeLock(tx, fresh.install());
+    tx.run(replaceLock, fresh.install());
     inventory.write(tx, fresh.key, new Map());
     onEvent(tx, actOf('vault-founded', by, { lock: fresh.source }));
   });
@@ -59,15 +54,15 @@ export async function rotate(parts: RotateParts, by: Principal, wish: RotationWi
   const isLost = wish.lost === true;
   for (;;) {
     const open = isLost ? await demandLost(parts) : await openIfAny(parts);
-    const before = readLock(store);
+    const before = store.get(selectLock, {});
     const fresh = await lock.makeFresh(wish.to ?? lock.kind, wish.passphrase ?? null);
     const rotation = store.transact((tx): VaultRotation | null => {
-      const row = readLock(tx);
+      const row = tx.get(selectLock, {});
       const isAsBefore = open === null ? row?.key_ref === before?.key_ref : isCurrent(tx, open);
       if (!isAsBefore) return null;
       const newRow = fresh.install();
       const secrets = renew(parts, tx, open, fresh.key);
-      writeLock(tx, newRow);
+      tx.run(replaceLock, newRow);
       const [from, to] = [row?.source ?? null, fresh.source];
       parts.onEvent(tx, actOf('vault-rotated', by, { from, to, secrets, lost: isLost }));
       return { from, to, secrets };
@@ -87,13 +82,13 @@ function renew(
   newKey: OpenKey['key'],
 ): number {
   if (open !== null) return reseal({ tx, key: open.key, inventory, random }, newKey);
-  const removed = removeAllSecrets(tx);
+  const removed = tx.run(deleteSecrets, {});
   inventory.write(tx, newKey, new Map());
   return removed;
 }
 
 function forgetOthers(keys: KeySource, tx: Transaction): void {
-  const row = readLock(tx);
+  const row = tx.get(selectLock, {});
   if (row !== undefined) keys.keepOnly(row.source === 'file' ? row.key_ref : null);
 }
 

@@ -1,3 +1,5 @@
+import { base64Cores } from '../core/redact.ts';
+
 /*
  * Removes values from what a run returns: plain, in base64 and base64url (also inside a longer text, also wrapped), in
  * hexadecimal, with percent escapes and with those of JSON. It works on whole texts: a value that is split between two
@@ -53,16 +55,8 @@ function looksFor(secrets: readonly NamedValue[]): readonly Look[] {
   ];
 }
 
-/** The characters that the value alone determines, at each of its three offsets in a group. */
 function base64Needles({ mark, bytes }: { readonly mark: string; readonly bytes: Buffer }): Needle[] {
-  return [0, 1, 2].map((offset) => {
-    const text = Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString('base64')
-      .replace(/=+$/, '');
-    const [before, after] = [offset === 0 ? 0 : 1, (offset + bytes.length) % 3 === 0 ? 0 : 1];
-    const core = text.slice(offset === 0 ? 0 : offset + 1, text.length - after);
-    return { mark, bytes: Buffer.from(core), before, after };
-  });
+  return base64Cores(bytes).map(({ text, ...shared }) => ({ mark, bytes: Buffer.from(text), ...shared }));
 }
 
 function spansIn(text: Buffer, { needles, view: viewOf }: Look): Span[] {

@@ -3,6 +3,7 @@ import type { Json } from '../core/json.ts';
 import { formatPrincipal, isName, isToolName, type Principal, parsePrincipal } from '../core/principal.ts';
 import { CAPABILITY_NAME_SHAPE, isCapabilityName, type SecretScope } from '../core/wasm.ts';
 import type { Binding } from './keys.ts';
+import type { AboutRow } from './tables.ts';
 
 /** Whose calls a secret is for; `subject` is empty for all of them. */
 export type VaultScope = { readonly kind: SecretScope; readonly subject: string };
@@ -18,7 +19,6 @@ export type VaultCaller = {
 
 export const GLOBAL: VaultScope = { kind: 'global', subject: '' };
 
-/** How messages describe the grammar. */
 export const SCOPE_SHAPE = '"global", "tenant:NAME", "principal:agent:NAME" or "skill:ID"';
 
 const SUBJECTS = {
@@ -55,7 +55,6 @@ export function scopesOf({ tenant, principal, skill, only }: VaultCaller): reado
 
 /* The refusals of this module. No message contains a byte of a value, a key or a passphrase. */
 
-/** How messages name a secret. */
 export function naming(name: string, scope: VaultScope): string {
   return `the secret "${name}" (${formatScope(scope)})`;
 }
@@ -107,16 +106,14 @@ export function bodyOf({ name, scope, version }: Subject): { [key: string]: Json
   return { name, scope: formatScope(scope), version };
 }
 
-export type SecretEntry = {
-  readonly name: string;
-  readonly scope: VaultScope;
-  /** 1 for the first value, one more with each new one. */
-  readonly version: number;
-  /** When this value was set. */
-  readonly createdAtMs: number;
-  readonly usedAtMs: number | null;
-  readonly bytes: number;
-};
+/** A secret without its value. */
+export type SecretEntry = Readonly<ReturnType<typeof entryOf>>;
+
+export function entryOf(row: AboutRow) {
+  const scope: VaultScope = { kind: row.scope_kind, subject: row.scope_subject };
+  const { name, version, bytes } = row;
+  return { name, scope, version, createdAtMs: row.created_at_ms, usedAtMs: row.used_at_ms, bytes };
+}
 
 export type SecretRef = Subject & { readonly asker: VaultCaller };
 

@@ -1,12 +1,6 @@
 import { sql } from 'kysely';
 import type { Migration } from '../store/migrate.ts';
-import {
-  insertInto,
-  type Placeholder,
-  queries,
-  type Reader,
-  type Transaction,
-} from '../store/transaction.ts';
+import { insertInto, type Placeholder, queries } from '../store/transaction.ts';
 import type { VaultScope } from './secret.ts';
 
 /** What locks the key that everything is sealed with. */
@@ -31,9 +25,11 @@ export type SecretRow = {
   readonly scope_kind: VaultScope['kind'];
   readonly scope_subject: string;
   readonly name: string;
+  /** 1 for the first value, one more with each new one. */
   readonly version: number;
   readonly sealed: Uint8Array;
   readonly bytes: number;
+  /** When this value was set. */
   readonly created_at_ms: number;
   readonly used_at_ms: number | null;
 };
@@ -77,17 +73,18 @@ const query = queries<VaultTables>();
 
 type SecretKey = Pick<SecretRow, 'scope_kind' | 'scope_subject' | 'name'>;
 
-const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
-const replaceLock = insertInto<LockRow>('vault_lock', 'replace');
+export const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
+export const replaceLock = insertInto<LockRow>('vault_lock', 'replace');
 
-const selectMark = query()((db) => db.selectFrom('vault_inventory').select('mark'));
-const selectInventory = query()((db) => db.selectFrom('vault_inventory').selectAll());
-const replaceInventory = insertInto<InventoryRow>('vault_inventory', 'replace');
+export const selectMark = query()((db) => db.selectFrom('vault_inventory').select('mark'));
+export const selectInventory = query()((db) => db.selectFrom('vault_inventory').selectAll());
+export const replaceInventory = insertInto<InventoryRow>('vault_inventory', 'replace');
 
-const selectSecret = query<SecretKey>()((db, p) =>
+export const selectSecret = query<SecretKey>()((db, p) =>
   db.selectFrom('vault_secret').selectAll().where(hasKey(p)),
 );
-const selectAbout = query()((db) =>
+/** All rows by name, then by scope. */
+export const selectAbout = query()((db) =>
   db
     .selectFrom('vault_secret')
     .select(['scope_kind', 'scope_subject', 'name', 'version', 'bytes', 'created_at_ms', 'used_at_ms'])
@@ -95,10 +92,10 @@ const selectAbout = query()((db) =>
     .orderBy('scope_kind')
     .orderBy('scope_subject'),
 );
-const deleteSecret = query<SecretKey>()((db, p) => db.deleteFrom('vault_secret').where(hasKey(p)));
-const deleteSecrets = query()((db) => db.deleteFrom('vault_secret'));
-const replaceSecret = insertInto<SecretRow>('vault_secret', 'replace');
-const updateUsed = query<SecretKey & { used_at_ms: number }>()((db, p) =>
+export const deleteSecret = query<SecretKey>()((db, p) => db.deleteFrom('vault_secret').where(hasKey(p)));
+export const deleteSecrets = query()((db) => db.deleteFrom('vault_secret'));
+export const replaceSecret = insertInto<SecretRow>('vault_secret', 'replace');
+export const updateUsed = query<SecretKey & { used_at_ms: number }>()((db, p) =>
   db
     .updateTable('vault_secret')
     .set({ used_at_ms: p('used_at_ms') })
@@ -111,52 +108,6 @@ function hasKey(p: Placeholder<SecretKey>) {
 
 export type AboutRow = Omit<SecretRow, 'sealed'>;
 
-function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
+export function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
   return { scope_kind: kind, scope_subject: subject, name };
-}
-
-export function readLock(reader: Reader): LockRow | undefined {
-  return reader.get(selectLock, {});
-}
-
-export function writeLock(tx: Transaction, row: LockRow): void {
-  tx.run(replaceLock, row);
-}
-
-export function readMark(reader: Reader): string | undefined {
-  return reader.get(selectMark, {})?.mark;
-}
-
-export function readInventory(reader: Reader): InventoryRow | undefined {
-  return reader.get(selectInventory, {});
-}
-
-export function writeInventory(tx: Transaction, row: Omit<InventoryRow, 'id'>): void {
-  tx.run(replaceInventory, { id: 1, ...row });
-}
-
-export function readSecret(reader: Reader, scope: VaultScope, name: string): SecretRow | undefined {
-  return reader.get(selectSecret, keyOf(scope, name));
-}
-
-/** All rows by name, then by scope. */
-export function readAbout(reader: Reader): AboutRow[] {
-  return reader.all(selectAbout, {});
-}
-
-export function writeSecret(tx: Transaction, row: SecretRow): void {
-  tx.run(replaceSecret, row);
-}
-
-export function removeSecret(tx: Transaction, scope: VaultScope, name: string): void {
-  tx.run(deleteSecret, keyOf(scope, name));
-}
-
-export function removeAllSecrets(tx: Transaction): number {
-  return tx.run(deleteSecrets, {});
-}
-
-export function noteUse(tx: Transaction, row: SecretRow, nowMs: number): void {
-  const { scope_kind, scope_subject, name } = row;
-  tx.run(updateUsed, { scope_kind, scope_subject, name, used_at_ms: nowMs });
 }

@@ -3,7 +3,7 @@ import type { Clock, Random } from '../core/clock.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { entryOf, findRow, Inventory, look, type Means, put, take } from './contents.ts';
+import { findRow, Inventory, look, type Means, put, take } from './contents.ts';
 import type { KeySource } from './keys.ts';
 import { demandUntouched, isCurrent, Lock, type LockSource } from './lock.ts';
 import { found, type RotateParts, type RotationWish, rotate, type VaultRotation } from './rotate.ts';
@@ -13,6 +13,7 @@ import {
   checkName,
   checkScope,
   checkValue,
+  entryOf,
   type SecretEntry,
   type SecretRef,
   type SecretUse,
@@ -21,7 +22,7 @@ import {
   type VaultEvent,
   type VaultScope,
 } from './secret.ts';
-import { noteUse, readAbout } from './tables.ts';
+import { keyOf, selectAbout, updateUsed } from './tables.ts';
 
 /*
  * Secrets at rest. Values come from an administrator and go to the run of a call that may use them; they are sealed in
@@ -35,7 +36,7 @@ import { noteUse, readAbout } from './tables.ts';
  * use is recorded. This module does not authorise: who may set, and which call may use what, is decided by its callers.
  */
 
-type VaultOptions = {
+export type VaultOptions = {
   readonly store: Store;
   readonly keys: KeySource;
   readonly settings: VaultConfig;
@@ -112,7 +113,7 @@ export class Vault {
 
   /** Every secret by name and scope, without its value; needs no key. */
   list(): readonly SecretEntry[] {
-    return readAbout(this.#options.store).map(entryOf);
+    return this.#options.store.all(selectAbout, {}).map(entryOf);
   }
 
   /** The secret of that name for this caller, from the most specific scope that has one; needs no key. */
@@ -127,8 +128,10 @@ export class Vault {
   async reveal(ref: SecretRef, use: SecretUse): Promise<Uint8Array> {
     return this.#within((means) => {
       const { row, value } = look(means, ref);
-      noteUse(means.tx, row, this.#options.clock.nowMs());
-      this.#options.onEvent(means.tx, useOf(entryOf(row), ref.asker, use));
+      const entry = entryOf(row);
+      const used_at_ms = this.#options.clock.nowMs();
+      means.tx.run(updateUsed, { ...keyOf(entry.scope, entry.name), used_at_ms });
+      this.#options.onEvent(means.tx, useOf(entry, ref.asker, use));
       return value;
     });
   }

@@ -6,8 +6,7 @@ import {
   approvalState,
   use,
 } from '../../src/approval/approval.ts';
-import { decide } from '../../src/approval/decide.ts';
-import { ask, show } from '../../src/approval/requests.ts';
+import { ask, decide, show } from '../../src/approval/requests.ts';
 import { digestBytes, digestValue } from '../../src/core/digest.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, BINDING, LIFE_MS, NOON, request } from './sample.ts';

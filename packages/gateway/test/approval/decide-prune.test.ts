@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { approvalDigest, approvalMigrations, approvalState, use } from '../../src/approval/approval.ts';
-import { decide, pruneApprovals } from '../../src/approval/decide.ts';
-import { ask, countOpen, list, show } from '../../src/approval/requests.ts';
+import { ask, countOpen, decide, list, pruneApprovals, show } from '../../src/approval/requests.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, BINDING, LIFE_MS, NOON, request } from './sample.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { approvalMigrations, use } from '../../src/approval/approval.ts';
-import { decide } from '../../src/approval/decide.ts';
-import { ask, show } from '../../src/approval/requests.ts';
+import { ask, decide, show } from '../../src/approval/requests.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, LIFE_MS, NOON, request } from './sample.ts';
 

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { volume } from '../../../../tests/volume/volume.ts';
 import { approvalMigrations } from '../../src/approval/approval.ts';
-import { decide } from '../../src/approval/decide.ts';
-import { ask, show } from '../../src/approval/requests.ts';
+import { ask, decide, show } from '../../src/approval/requests.ts';
 import { race } from '../budget/race.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, request } from './sample.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { approvalMigrations, stateAt, use } from '../../src/approval/approval.ts';
-import { decide } from '../../src/approval/decide.ts';
-import { ask, list, show } from '../../src/approval/requests.ts';
+import { ask, decide, list, show } from '../../src/approval/requests.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, BINDING, LIFE_MS, NOON, request } from './sample.ts';

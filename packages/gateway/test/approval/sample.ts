@@ -1,6 +1,5 @@
 import type { ApprovalBinding } from '../../src/approval/approval.ts';
-import type { Deciding } from '../../src/approval/decide.ts';
-import type { ApprovalRequest } from '../../src/approval/requests.ts';
+import type { ApprovalRequest, Deciding } from '../../src/approval/requests.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 
 export const NOON = Date.UTC(2026, 4, 1, 12, 0, 0);

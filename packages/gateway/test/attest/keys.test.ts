@@ -165,6 +165,7 @@ describe('a signing key that cannot be used', () => {
   });
   const ways: readonly [string, (path: string) => void, RegExp][] = [
     ['is missing', (path) => rmSync(path), /no such file/],
+    ['is readable by its group', (path) => chmodSync(path, 0o640), /its mode is 640, expected 600/],
     ['is readable by others', (path) => chmodSync(path, 0o644), /its mode is 644, expected 600/],
     ['is empty', (path) => writeFileSync(path, ''), /its first line is not "created: TIME"/],
     [
@@ -197,8 +198,12 @@ describe('a signing key that cannot be used', () => {
     const records = recordsOf(gateway).length;
     spoil(path);
     const { outcome, receipt } = await callTool(gateway, 'test.count');
-    expect(outcome).toMatchObject({ status: 'refused', code: 'attest/missing-key' });
-    expect(outcome.status === 'refused' && outcome.message).toMatch(why);
+    expect(outcome).toMatchObject({
+      status: 'refused',
+      code: 'attest/missing-key',
+      message: expect.stringMatching(why),
+      remedy: expect.stringContaining('palisade keys rotate --lost'),
+    });
     expect([runs, receipt, recordsOf(gateway).length]).toEqual([1, null, records]);
 
     rmSync(path, { recursive: true, force: true });

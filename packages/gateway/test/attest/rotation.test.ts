@@ -2,6 +2,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseKeyRing, verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
+import { isoTime } from '../../src/core/clock.ts';
 import { CodedError } from '../../src/core/coded-error.ts';
 import { acceptClock, finishRotation, rotateKey } from '../../src/invoke/administer.ts';
 import type { Records } from '../../src/invoke/gateway.ts';
@@ -102,6 +103,26 @@ describe('a rotation', () => {
     expect(records.keys.currentId).toBe(to);
     expect(records.journal.isUncovered(records.store)).toBe(false);
     expect(await verified(records)).toMatchObject({ ok: true });
+  });
+
+  it('with the clock behind the last record takes the time of that record, and everything verifies', async () => {
+    const clock = testClock();
+    const gateway = await openTestGateway({ clock });
+    clock.add(5_000);
+    const receipts = [(await callTool(gateway, 'palisade.echo')).receipt];
+    clock.set(NOON + 3_000);
+    const { to } = rotateKey(gateway, GRACE, false);
+    receipts.push((await callTool(gateway, 'palisade.echo')).receipt);
+    expect(gateway.keys.validSince()).toBe(isoTime(NOON + 5_000));
+    const times = recordsOf(gateway).map(({ line }) => (JSON.parse(line) as { at: string }).at);
+    expect(times).toEqual([...times].sort());
+    expect(times.at(-1)).toBe(isoTime(NOON + 5_000));
+    const ring = await parseKeyRing(gateway.keys.export(), webPrimitives);
+    if (!ring.ok) throw new Error(ring.why);
+    for (const receipt of receipts)
+      expect(await verifyReceipt(receipt ?? '', ring.keys, {}, webPrimitives)).toMatchObject({ ok: true });
+    expect(JSON.parse(receipts[1] ?? '{}').signatures[0].keyid).toBe(to);
+    expect(await verified(gateway)).toMatchObject({ ok: true });
   });
 
   it('after a clock that was ahead leaves what was signed then valid', async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { balances, reservations } from '../../src/budget/balances.ts';
+import { balances } from '../../src/budget/balances.ts';
 import { left, reserve, settle } from '../../src/budget/budget.ts';
 import { budgetMigrations, UNITS } from '../../src/budget/rule.ts';
 import type { BudgetRule } from '../../src/config/config.ts';
 import type { CheckedCall } from '../../src/core/checked-call.ts';
 import { NO_USAGE } from '../../src/core/limits.ts';
 import type { Store } from '../../src/store/store.ts';
+import { reservations } from './reservations.ts';
 import { checkedCall, HOUR, NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { balances, reservations } from '../../src/budget/balances.ts';
+import { balances } from '../../src/budget/balances.ts';
 import { prune, reserve, settle } from '../../src/budget/budget.ts';
 import { budgetMigrations } from '../../src/budget/rule.ts';
 import type { BudgetRule } from '../../src/config/config.ts';
 import { NO_USAGE, type Usage } from '../../src/core/limits.ts';
+import { reservations } from './reservations.ts';
 import { checkedCall, HOUR, NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
 

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { volume } from '../../../../tests/volume/volume.ts';
-import { balances, reservations } from '../../src/budget/balances.ts';
+import { balances } from '../../src/budget/balances.ts';
 import { reserve, settle } from '../../src/budget/budget.ts';
 import { budgetMigrations, perUnit, subjectsOf, UNITS, windowStartMs } from '../../src/budget/rule.ts';
 import type { BudgetRule } from '../../src/config/config.ts';
 import { NO_USAGE, type Usage } from '../../src/core/limits.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
+import { reservations } from './reservations.ts';
 import { checkedCall, MINUTE, NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
 

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { volume } from '../../../../tests/volume/volume.ts';
-import { balances, reservations } from '../../src/budget/balances.ts';
+import { balances } from '../../src/budget/balances.ts';
 import { settle } from '../../src/budget/budget.ts';
 import { budgetMigrations } from '../../src/budget/rule.ts';
 import { race } from './race.ts';
+import { reservations } from './reservations.ts';
 import { NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
 

@@ -50,6 +50,7 @@ const SAMPLES: Readonly<Record<GrammarName, string>> = {
   path: '/srv/work',
   'path-or-none': '/srv/passphrase',
   'inner-path': '.git/hooks',
+  'protected-row': 'git-hooks',
   program: 'git',
   'egress-entry': '*.example.com',
   'egress-host': '*.example.com',

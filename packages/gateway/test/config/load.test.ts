@@ -37,6 +37,7 @@ describe('loadConfig() gives', () => {
         ],
         readOnly: [],
         protected: [],
+        allowWrites: [],
         egress: 'strict',
         egressHosts: [],
         egressIntercept: [],

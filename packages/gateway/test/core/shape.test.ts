@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jsonPositions } from '../../src/core/json-positions.ts';
+import { jsonPositions } from '../../src/core/json-shape.ts';
 import {
   check,
   choice,

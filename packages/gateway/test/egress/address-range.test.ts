@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { volume } from '../../../../tests/volume/volume.ts';
 import { sentenceOf } from '../../src/core/result.ts';
-import { type AddressRange, parseRange, plantRanges, ringAround } from '../../src/egress/address-range.ts';
+import { type AddressRange, parseRange, plantRanges, ringAround } from '../../src/egress/address.ts';
 import { addressOf } from './sample.ts';
 
 function rangeOf(text: string): AddressRange {

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { volume } from '../../../../tests/volume/volume.ts';
 import { sentenceOf } from '../../src/core/result.ts';
-import { formatAddress, parseAddress } from '../../src/egress/address.ts';
-import { parseRange } from '../../src/egress/address-range.ts';
+import { formatAddress, parseAddress, parseRange } from '../../src/egress/address.ts';
 
 /** The canonical spelling of what a text means, or null. */
 function meaning(text: string): string | null {

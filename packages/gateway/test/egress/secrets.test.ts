@@ -209,3 +209,36 @@ describe('checkSecretValue()', () => {
     expect(refuse).not.toThrow(/hunter2/);
   });
 });
+
+describe('hide()', () => {
+  const bytes = Buffer.from(KEY.value);
+
+  it.each([
+    ['as it is', KEY.value],
+    ['in other letter case', KEY.value.toUpperCase()],
+    ['percent-encoded', Array.from(bytes, (byte) => `%${byte.toString(16)}`).join('')],
+    ['in hexadecimal', bytes.toString('hex').toUpperCase()],
+    ['in base64', bytes.toString('base64')],
+  ])('replaces a value %s', (_, text) => {
+    const { hide } = fill([]);
+    expect(hide(`a ${text} b`)).toBe('a PLACEHOLDER_KEY b');
+  });
+
+  it('leaves nothing of any value at any place of a text in base64', () => {
+    const text = fc.string({ minLength: 8, maxLength: 40 });
+    const around = fc.string({ maxLength: 9 });
+    fc.assert(
+      fc.property(text, around, around, (value, before, after) => {
+        const { hide } = fill([], [newSecret('key', 'PLACEHOLDER_KEY', value)]);
+        expect(hide(base64(before + value + after))).toContain('PLACEHOLDER_KEY');
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('finds nothing in other texts, and of a short value only the value', () => {
+    const { hide } = fill([], [newSecret('key', 'PLACEHOLDER_KEY', 'ab')]);
+    expect(hide('6162 YWI= %61%62 AB')).toBe('6162 YWI= %61%62 PLACEHOLDER_KEY');
+    expect(fill([]).hide('sk-live application/json')).toBe('sk-live application/json');
+  });
+});

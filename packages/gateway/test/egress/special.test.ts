@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../src/core/result.ts';
-import { formatAddress } from '../../src/egress/address.ts';
-import { isInside, parseRange } from '../../src/egress/address-range.ts';
+import { formatAddress, isInside, parseRange } from '../../src/egress/address.ts';
 import { SPECIAL_RANGES } from '../../src/egress/address-ranges.table.ts';
 import { carriedBy, specialRange } from '../../src/egress/special.ts';
 import { addressOf } from './sample.ts';

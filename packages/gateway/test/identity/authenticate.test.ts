@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import { ALL_SCOPES } from '../../src/core/caller.ts';
 import { makeAuthenticator } from '../../src/identity/authenticate.ts';
-import { HOLDS_ALL, mintToken, withdrawToken } from '../../src/invoke/tokens.ts';
+import type { Minting } from '../../src/identity/tokens.ts';
+import { mintToken, withdrawToken } from '../../src/invoke/tokens.ts';
 import type { Reader } from '../../src/store/transaction.ts';
 import { ADA, GRACE, NOON, openTestGateway, type TestGateway, testClock } from '../fixture/gateway.ts';
 import { openDoor, startIssuer, verdictOf } from './issuer.ts';
 
 const DAY_MS = 86_400_000;
+const CI = { kind: 'service', name: 'ci' } as const;
 
-const mint = (gateway: TestGateway) =>
+const mint = (gateway: TestGateway, wishes: Partial<Minting> = {}) =>
   mintToken(gateway, GRACE, {
-    ...{ principal: ADA, tenant: 'acme', scopes: ['call', 'read'], approver: GRACE, label: '' },
-    ...{ expiresAtMs: NOON + DAY_MS, ...HOLDS_ALL },
+    ...{ principal: ADA, tenant: 'acme', scopes: ['call', 'read'], label: '' },
+    ...{ expiresAtMs: NOON + DAY_MS, held: new Set(ALL_SCOPES), ...wishes },
   });
 
 async function openOwn() {
@@ -27,6 +30,17 @@ async function openOwn() {
 }
 
 describe('the authenticator', () => {
+  test.each<[string, Partial<Minting>, unknown]>([
+    ['a person with the scope approve', { principal: GRACE, scopes: ['call', 'approve'] }, GRACE],
+    ['a person without it', { principal: GRACE, scopes: ['call'] }, null],
+    ['a service with it', { principal: CI, scopes: ['call', 'approve'] }, null],
+    ['an agent', {}, null],
+  ])('lets a question be answered over the token of %s: %o %o', async (_, wishes, approver) => {
+    const { gateway, enter } = await openOwn();
+    const { token } = await mint(gateway, wishes);
+    expect(await enter(`Bearer ${token}`)).toMatchObject({ ok: true, caller: { approver } });
+  });
+
   test('takes a token of ours for its principal, at once and until it is revoked', async () => {
     const { gateway, clock, enter } = await openOwn();
     const { token, about } = await mint(gateway);
@@ -34,7 +48,7 @@ describe('the authenticator', () => {
     expect(await enter(`Bearer ${token}`)).toEqual({
       ok: true,
       caller: {
-        ...{ principal: ADA, tenant: 'acme', scopes: new Set(['call', 'read']), approver: GRACE },
+        ...{ principal: ADA, tenant: 'acme', scopes: new Set(['call', 'read']), approver: null },
         credential: `token:${about.id}`,
       },
     });

@@ -54,11 +54,11 @@ describe('palisade token', () => {
       '--expires',
       '12h',
     ];
-    const made = await token('create', ...words, '--approver', 'user:grace', '--label', 'of CI', '--json');
+    const made = await token('create', ...words, '--label', 'of CI', '--json');
     const { token: text, id, ...about } = JSON.parse(made.out);
     expect(about).toEqual({
       ...{ state: 'active', principal: 'service:ci', tenant: 'acme', scopes: ['call', 'admin'] },
-      ...{ approver: 'user:grace', label: 'of CI', createdAt: '2026-05-01T12:00:00.000Z' },
+      ...{ label: 'of CI', createdAt: '2026-05-01T12:00:00.000Z' },
       ...{ createdBy: 'user:ada', expiresAt: '2026-05-02T00:00:00.000Z', revokedAt: null, revokedBy: null },
     });
     expect(await enter(state, text)).toMatchObject({ tenant: 'acme', credential: `token:${id}` });
@@ -70,7 +70,7 @@ describe('palisade token', () => {
     [['--principal', 'agent:ada', '--scopes', 'call,everything'], 'Cannot use the scope "everything"'],
     [['--principal', 'agent:ada', '--scopes', ''], 'Cannot use the scope ""'],
     [['--principal', 'agent:ada', '--scopes', 'admin'], 'agent:ada cannot have admin, expected call, read'],
-    [['--principal', 'agent:ada', '--approver', 'agent:ada'], 'the approver is agent:ada'],
+    [['--principal', 'agent:ada', '--approver', 'user:grace'], '--approver'],
     [['--principal', 'agent:ada', '--expires', '367d'], 'within 366 days'],
     [['--principal', 'agent:ada', '--expires', 'never'], 'Cannot use --expires "never"'],
     [['--principal', 'agent:ada', '--tenant', 'a/b'], 'the tenant is called "a/b"'],

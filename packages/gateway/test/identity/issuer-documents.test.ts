@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { OauthConfig } from '../../src/config/config.ts';
 import type { Lookup } from '../../src/egress/resolve.ts';
-import { findKeys, metadataUrls } from '../../src/identity/find-keys.ts';
 import { documentFetcher, type FetchDocument } from '../../src/identity/issuer-documents.ts';
+import { findKeys, metadataUrls } from '../../src/identity/issuer-keys.ts';
 import { type Issuer, issuerOf, readKeyUrl } from '../../src/identity/issuer-url.ts';
 import { type Pages, startPages } from './issuer.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Scope } from '../../src/core/caller.ts';
+import { ALL_SCOPES, type Scope } from '../../src/core/caller.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { listTokens } from '../../src/identity/tokens.ts';
-import { type Held, HOLDS_ALL, mintToken, withdrawToken } from '../../src/invoke/tokens.ts';
+import { type Held, mintToken, withdrawToken } from '../../src/invoke/tokens.ts';
 import {
   ADA,
   bodyOf,
@@ -17,8 +17,8 @@ const DAY_MS = 86_400_000;
 const CI: Principal = { kind: 'service', name: 'ci' };
 
 const WISHES = {
-  ...{ principal: CI, tenant: 'acme', scopes: ['call', 'skills'] as readonly Scope[], approver: GRACE },
-  ...{ label: 'of the builds', expiresAtMs: NOON + DAY_MS, ...HOLDS_ALL },
+  ...{ principal: CI, tenant: 'acme', scopes: ['call', 'skills'] as readonly Scope[] },
+  ...{ label: 'of the builds', expiresAtMs: NOON + DAY_MS, held: new Set(ALL_SCOPES) },
 };
 
 const holding = (...scopes: Scope[]): Held => ({ held: new Set(scopes) });
@@ -34,7 +34,7 @@ describe('mintToken()', () => {
     const record = lastOf(gateway);
     expect(record).toMatchObject({ kind: 'token-created', principal: 'user:grace', tenant: 'acme' });
     expect(bodyOf(record)).toEqual({
-      ...{ token: about.id, for: 'service:ci', scopes: ['call', 'skills'], approver: 'user:grace' },
+      ...{ token: about.id, for: 'service:ci', scopes: ['call', 'skills'] },
       ...{ label: 'of the builds', expiresAt: '2026-05-02T12:00:00.000Z' },
     });
   });
@@ -58,12 +58,11 @@ describe('mintToken()', () => {
   });
 
   test.each([
-    ['a scope that it lacks', holding('call', 'admin'), null],
-    ['an approver without the scope approve', holding('call', 'skills', 'admin'), GRACE],
-    ['anything without a scope', holding(), null],
-  ])('does not let a credential give %s', async (_, held, approver) => {
+    ['a scope that it lacks', holding('call', 'admin')],
+    ['anything without a scope', holding()],
+  ])('does not let a credential give %s', async (_, held) => {
     const gateway = await openTestGateway();
-    await expect(mintToken(gateway, GRACE, { ...WISHES, approver, ...held })).rejects.toMatchObject({
+    await expect(mintToken(gateway, GRACE, { ...WISHES, ...held })).rejects.toMatchObject({
       code: 'door/insufficient-scope',
     });
     expect(idsOf(gateway)).toEqual([]);
@@ -73,7 +72,6 @@ describe('mintToken()', () => {
     const gateway = await openTestGateway();
     const { about } = await mintToken(gateway, GRACE, {
       ...WISHES,
-      approver: null,
       ...holding('call', 'skills', 'admin'),
     });
     expect(about.scopes).toEqual(['call', 'skills']);

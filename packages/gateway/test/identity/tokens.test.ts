@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type Scope } from '../../src/core/caller.ts';
 import type { Principal } from '../../src/core/principal.ts';
-import { identityMigrations } from '../../src/identity/tables.ts';
 import {
   createToken,
   findToken,
+  identityMigrations,
   listTokens,
   type Minting,
   revokeToken,
@@ -29,7 +29,7 @@ function openStore(): Store {
 
 function create(store: Store, wishes: Partial<Minting> = {}) {
   const minting = {
-    ...{ principal: ADA, tenant: 'default', scopes: ['call'] as readonly Scope[], approver: null },
+    ...{ principal: ADA, tenant: 'default', scopes: ['call'] as readonly Scope[] },
     ...{ expiresAtMs: NOON + DAY_MS, label: '', ...wishes },
   };
   return store.transact((tx) => createToken(tx, { ...minting, by: GRACE, nowMs: NOON }, systemRandom));
@@ -38,7 +38,7 @@ function create(store: Store, wishes: Partial<Minting> = {}) {
 describe('a token', () => {
   test('is its principal, with what it was made for', () => {
     const store = openStore();
-    const wishes = { scopes: ['read', 'call', 'read'], approver: GRACE, label: 'at work' } as const;
+    const wishes = { scopes: ['read', 'call', 'read'], label: 'at work' } as const;
     const { id, token } = create(store, wishes);
     expect(id).toMatch(/^tok_[0-9a-z]{25}$/);
     expect(token).toMatch(/^pls_[0-9a-z]{25}_[A-Za-z0-9_-]{43}$/);
@@ -46,7 +46,7 @@ describe('a token', () => {
     expect(verified).toEqual({
       ok: true,
       token: {
-        ...{ id, principal: ADA, tenant: 'default', scopes: ['call', 'read'], approver: GRACE },
+        ...{ id, principal: ADA, tenant: 'default', scopes: ['call', 'read'] },
         ...{ label: 'at work', createdAtMs: NOON, createdBy: 'user:grace', expiresAtMs: NOON + DAY_MS },
         ...{ revokedAtMs: null, revokedBy: null },
       },
@@ -90,8 +90,6 @@ describe('createToken()', () => {
     ['an end in more than 366 days', { expiresAtMs: NOON + 366 * DAY_MS + 1 }],
     ['no end', { expiresAtMs: Number.POSITIVE_INFINITY }],
     ['an end that is no number', { expiresAtMs: Number.NaN }],
-    ['an agent as approver', { approver: ADA }],
-    ['a service as approver', { approver: CI }],
     ['a tenant that is no name', { tenant: 'a b' }],
     ['a principal that is no name', { principal: { kind: 'agent', name: 'a:b' } }],
     ['a label of two lines', { label: 'a\nb' }],

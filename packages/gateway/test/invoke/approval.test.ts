@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyReceipt, webPrimitives } from '@palisade/sdk';
+import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { list } from '../../src/approval/requests.ts';
 import type { Principal } from '../../src/core/principal.ts';
@@ -52,6 +53,8 @@ function answer(gateway: TestGateway, wishes: Partial<Answer> = {}) {
     verdict: 'approved',
     by: GRACE,
     note: null,
+    door: 'cli',
+    credential: 'process',
     ...wishes,
   });
 }
@@ -205,6 +208,19 @@ describe('an approval', () => {
     expect(await answer(gateway)).toMatchObject({ ok: false, code: 'approval/not-allowed' });
     expect(await answer(gateway, { by: { kind: 'user', name: 'hopper' } })).toMatchObject({ ok: true });
     expect(await ask({ principal: GRACE })).toBe('ok');
+  });
+
+  it('is not one for another tenant when its row is changed to say so', async () => {
+    const { gateway, counter, ask } = await asking();
+    await ask();
+    expect(await answer(gateway)).toMatchObject({ ok: true });
+    const db = new Database(join(gateway.stateDir, 'palisade.db'));
+    db.exec("UPDATE approval SET tenant = 'acme'");
+    expect(await ask({ tenant: 'acme' })).toBe('policy/approval-required');
+    expect(counter.runs).toBe(0);
+    db.exec("UPDATE approval SET tenant = 'default' WHERE state = 'approved'");
+    db.close();
+    expect(await ask()).toBe('ok');
   });
 
   it('is given once', async () => {

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { verifyReceipt, webPrimitives } from '@palisade/sdk';
+import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { list } from '../../src/approval/requests.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
@@ -74,6 +76,20 @@ describe('a call that is repeated with its idempotency key', () => {
     expect([counter.runs, kindsOf(gateway, other.callId)]).toEqual([1, ['refused']]);
   });
 
+  it('is not told the result of another tenant that a changed row leads to', async () => {
+    const { gateway, counter, call } = await counting();
+    const first = await call();
+    const db = new Database(join(gateway.stateDir, 'palisade.db'));
+    db.exec("UPDATE idempotency SET tenant = 'acme'");
+    const { outcome, replayed } = await call({ tenant: 'acme' });
+    expect(outcome).toMatchObject({ status: 'refused', code: 'door/idempotency-conflict' });
+    expect([replayed, counter.runs]).toEqual([undefined, 1]);
+    // The row as it was leads its own tenant to the result.
+    db.exec("UPDATE idempotency SET tenant = 'default'");
+    db.close();
+    expect(await call()).toEqual({ ...first, replayed: true });
+  });
+
   it('is refused while the first is running, and told its ending afterwards', async () => {
     const { counter, call, hold, gate } = await counting();
     hold();
@@ -101,7 +117,14 @@ describe('a call that is repeated with its idempotency key', () => {
     const { gateway, counter, clock, call } = await counting('', policies);
     expect((await call()).outcome.code).toBe('policy/approval-required');
     const [asked] = list(gateway.store, { state: 'pending', limit: 1, nowMs: clock.nowMs() });
-    await answerApproval(gateway, { id: asked?.id ?? '', verdict: 'approved', by: GRACE, note: null });
+    await answerApproval(gateway, {
+      id: asked?.id ?? '',
+      verdict: 'approved',
+      by: GRACE,
+      note: null,
+      door: 'cli',
+      credential: 'process',
+    });
     const ran = await call();
     expect([ran.outcome.code, counter.runs]).toEqual(['ok', 1]);
     // The approval is used up; the repetition is told what came of it all the same.

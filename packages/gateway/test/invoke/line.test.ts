@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { verifyReceipt, webPrimitives } from '@palisade/sdk';
 import Database from 'libsql';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { balances, reservations } from '../../src/budget/balances.ts';
+import { balances } from '../../src/budget/balances.ts';
+import { reservations } from '../budget/reservations.ts';
 import {
   type CallWishes,
   callTool,

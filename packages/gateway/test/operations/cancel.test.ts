@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { balances, reservations } from '../../src/budget/balances.ts';
+import { balances } from '../../src/budget/balances.ts';
 import type { LineStep } from '../../src/core/call.ts';
 import type { Caller } from '../../src/core/caller.ts';
+import { reservations } from '../budget/reservations.ts';
 import { kindsOf, type TestGateway } from '../fixture/gateway.ts';
 import { ask, callerOf } from './ask.ts';
 import { ada, bob, grace, mary, openFixture, otherAda, otherGrace } from './fixture.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHARACTER } from '../../../../tests/volume/characters.ts';
 import { encodeEvent } from '../../src/doors/http/answer.ts';
 import type { ServerEvent } from '../../src/operations/operation.ts';
-import { makeOutputEvents } from '../../src/operations/output-events.ts';
+import { makeOutputEvents } from '../../src/operations/stream-call.ts';
 import { parseEvents } from './ask.ts';
 
 type OutputData = { readonly stream: string; readonly text?: string; readonly base64?: string };

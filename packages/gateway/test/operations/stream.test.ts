@@ -21,7 +21,12 @@ beforeAll(async () => {
   mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
   mkdirSync(workspace);
   writeFileSync(join(stateDir, 'policies/all.cedar'), PERMIT_ALL);
-  const opened = await openGateway({ stateDir, env: readEnvironment(), version: '0.0.0', cwd: workspace });
+  const opened = await openGateway({
+    stateDir,
+    env: readEnvironment(),
+    version: '0.0.0',
+    workspaces: [workspace],
+  });
   jail = { ...opened, stateDir };
 });
 

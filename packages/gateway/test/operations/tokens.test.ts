@@ -20,7 +20,6 @@ describe('POST /v1/tokens', () => {
       principal: 'agent:ada',
       scopes: ['call', 'read'],
       label: 'ada at work',
-      approver: 'user:mary',
     };
     const { status, body } = await create(grace, wanted);
     expect(status).toBe(201);
@@ -35,7 +34,7 @@ describe('POST /v1/tokens', () => {
   test('is for a month and for calls where nothing else is said', async () => {
     const { gateway } = await openFixture();
     const { body } = await tokens(gateway).create(grace, { principal: 'service:ci' });
-    expect(body).toMatchObject({ scopes: ['call'], label: '', approver: null });
+    expect(body).toMatchObject({ scopes: ['call'], label: '' });
     expect(Date.parse(body.expiresAt) - gateway.clock.nowMs()).toBe(30 * 86_400_000);
   });
 
@@ -91,7 +90,7 @@ describe('POST /v1/tokens', () => {
     ['a scope that there is not', { principal: 'user:x', scopes: ['all'] }],
     ['no scope', { principal: 'user:x', scopes: [] }],
     ['a scope that no agent has', { principal: 'agent:x', scopes: ['approve'] }],
-    ['an agent as approver', { principal: 'agent:x', approver: 'agent:x' }],
+    ['an approver', { principal: 'agent:x', approver: 'user:mary' }],
     ['an end in the past', { principal: 'user:x', expiresAt: '2001-01-01T00:00:00Z' }],
     ['an end in a far future', { principal: 'user:x', expiresAt: '2999-01-01T00:00:00Z' }],
     ['an end that is no time', { principal: 'user:x', expiresAt: 'tomorrow' }],

@@ -16,7 +16,7 @@ import {
   preparedProcess,
 } from './sample.ts';
 
-/* What policies are told about the network of a command. The policies are those that docs/policy.md shows. */
+/* What policies are told about the network and the place of a command. The policies are those that docs/policy.md shows. */
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../../docs/policy.md'), 'utf8');
 const RUN = makeTool({ id: 'palisade.process.run', category: 'process', risk: 'medium', tier: 'c' });
@@ -69,5 +69,19 @@ describe('context.process.secrets', () => {
   ])('decides upon %s', (_, principal, secrets, expected) => {
     const engine = engineWith(recipe('secrets-are-for-builders'), BUILDERS);
     expect(verdict(engine, { secrets }, principal)).toBe(expected);
+  });
+});
+
+describe('context.process.workspaceRoot', () => {
+  test.each([
+    ['the root of the policy', '/srv/projects/site', 'allow'],
+    ['another root', '/srv/projects/other', 'deny'],
+    ['a root around it', '/srv/projects', 'deny'],
+  ])('lets an agent work in %s or not', (_, root, expected) => {
+    const engine = engineWith(recipe('agents-work-on-the-site'));
+    const prepared = preparedProcess({ workspace: '/srv/projects/site' });
+    const process = { ...prepared, facts: { ...prepared.facts, root } };
+    const call = { ...checkedCall(RUN, { text: '' }), process };
+    expect(authorize(engine, call, FACTS).verdict).toBe(expected);
   });
 });

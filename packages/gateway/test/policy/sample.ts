@@ -116,6 +116,7 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
     terms: {
       executable: '/usr/bin/git',
       executableSha256: digestBytes('git'),
+      files: [],
       argv: ['git', 'status'],
       workspace: '/w',
       cwd: '/w',
@@ -127,9 +128,10 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       secrets: ['github'],
       readOnly: [],
       protectedPaths: [],
+      allowedWrites: [],
       ...terms,
     },
-    facts: { kind: 'plain', tier: 'c', paths: ['p'], hosts: ['a.example'] },
+    facts: { kind: 'plain', tier: 'c', root: '/w', paths: ['p'], hosts: ['a.example'] },
     stillHolds: () => null,
   };
 }

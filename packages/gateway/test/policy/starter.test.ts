@@ -90,9 +90,19 @@ describe('the starter policies', () => {
   ] as const)('when anybody runs a command in tier %s with egress %s', (tier, egress, expected) => {
     const engine = makeBed(null).open();
     for (const principal of [ADA, BOB]) {
-      const call = { ...checkedCall(COMMANDS, text, principal), tier, process: preparedProcess({ egress }) };
+      const process = preparedProcess({ egress, secrets: [] });
+      const call = { ...checkedCall(COMMANDS, text, principal), tier, process };
       expect(authorize(engine, call, FACTS).verdict).toBe(expected);
     }
+  });
+
+  test('let an agent use a secret of the operator in a command only when that is approved', () => {
+    const engine = makeBed(null).open();
+    const verdictWith = (secrets: readonly string[]) => {
+      const process = preparedProcess({ egress: 'strict', secrets });
+      return authorize(engine, { ...checkedCall(COMMANDS, text, ADA), tier: 'c', process }, FACTS).verdict;
+    };
+    expect([verdictWith(['github']), verdictWith([])]).toEqual(['ask', 'allow']);
   });
 
   test('let users approve, read and administer, and agents none of it', () => {

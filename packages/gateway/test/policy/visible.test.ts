@@ -22,6 +22,8 @@ import {
 } from './sample.ts';
 
 const GROUPS = new Map([['agent:ada', ['staff']]]);
+/** Each is a policy set for Cedar to parse. */
+const RUNS = volume(150, 30);
 const ALL: readonly Tool[] = [SLEEP, COUNT, DANGER, WORDS];
 
 function shown(text: string, principal: Principal = ADA): string[] {
@@ -111,10 +113,10 @@ describe('visibility()', () => {
           if (permitted) expect(isShown(tool), `${tool.id} under ${text}`).toBe(true);
         }
       }),
-      { numRuns: volume(150, 60) },
+      { numRuns: RUNS },
     );
     // Both sides were really seen.
-    expect(Math.min(counts.hidden, counts.permitted)).toBeGreaterThan(20);
+    expect(Math.min(counts.hidden, counts.permitted)).toBeGreaterThan(RUNS / 3);
   });
 });
 

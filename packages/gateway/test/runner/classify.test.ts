@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { baseName, kindOfName, shebangOf } from '../../src/runner/classify.ts';
+import { baseName, kindOfName } from '../../src/runner/classify.ts';
 import { accept, type Host, makeDeps, makeHost } from './sample.ts';
 
 function script(host: Host, name: string, text: string): string {
@@ -188,17 +188,5 @@ describe('termsOf() tells the policies what a program is', () => {
       'launcher',
       'launcher',
     ]);
-  });
-});
-
-describe('shebangOf()', () => {
-  it('reads the first line as the kernel does', () => {
-    const words = (text: string) => shebangOf(Buffer.from(text));
-    expect(words('#!/bin/sh\nrest')).toEqual(['/bin/sh']);
-    expect(words('#! \t/bin/sh \t -e\n')).toEqual(['/bin/sh', '-e']);
-    expect(words('#!/bin/sh')).toEqual(['/bin/sh']);
-    expect(words('#!./here\n')).toEqual(['./here']);
-    expect(words(' #!/bin/sh\n')).toBeNull();
-    expect(words('#!\n/bin/sh')).toBeNull();
   });
 });

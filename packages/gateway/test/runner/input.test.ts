@@ -20,6 +20,7 @@ const FULL = {
   egress: 'strict',
   egress_hosts: ['api.example.com', 'GET https://example.org/v1/'],
   secrets: ['github', 'npm'],
+  allow_writes: ['git-hooks', 'ci'],
   tier: 'c',
   limits: {
     cpu_time_ms: 1,
@@ -99,10 +100,11 @@ describe('INPUT_SCHEMA', () => {
 
 describe('parseInput()', () => {
   it('gives every field its inner name, and null where nothing is asked', () => {
-    const { egress_hosts: egressHosts, ...full } = FULL;
+    const { egress_hosts: egressHosts, allow_writes: allowWrites, ...full } = FULL;
     expect(parseInput(FULL)).toEqual({
       ...full,
       egressHosts,
+      allowWrites,
       limits: {
         cpuMs: 1,
         memoryBytes: 2,
@@ -123,6 +125,7 @@ describe('parseInput()', () => {
       egress: null,
       egressHosts: null,
       secrets: [],
+      allowWrites: [],
       tier: null,
       limits: {},
     });

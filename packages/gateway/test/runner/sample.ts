@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Refused } from '../../src/core/outcome.ts';
 import { KnownPrograms } from '../../src/runner/classify.ts';
 import { FileDigests } from '../../src/runner/executable.ts';
+import { ForbiddenPlaces } from '../../src/runner/forbidden.ts';
 import type { ProcessInput } from '../../src/runner/input.ts';
 import { DEFAULT_SETTINGS, type RunnerSettings } from '../../src/runner/settings.ts';
 import { type CheckedTerms, type RunnerDeps, termsOf } from '../../src/runner/terms.ts';
@@ -16,6 +17,8 @@ export type Host = {
   readonly workspace: string;
   readonly outside: string;
   readonly canary: string;
+  readonly stateDir: string;
+  readonly home: string;
   readonly settings: RunnerSettings;
   readonly deps: RunnerDeps;
 };
@@ -35,12 +38,25 @@ export function makeHost(changes: Partial<RunnerSettings> = {}): Host {
     defaultWorkspace: workspace,
     ...changes,
   };
-  return { root, workspace, outside, canary, settings, deps: makeDeps(settings, stateDir, home) };
+  return {
+    root,
+    workspace,
+    outside,
+    canary,
+    stateDir,
+    home,
+    settings,
+    deps: makeDeps(settings, stateDir, home),
+  };
 }
 
 export function makeDeps(settings: RunnerSettings, stateDir: string, home: string): RunnerDeps {
   const digests = new FileDigests({ nowMs: () => Date.now() });
-  return { digests, known: new KnownPrograms(settings.searchPath, digests), forbidden: { stateDir, home } };
+  return {
+    digests,
+    known: new KnownPrograms(settings.searchPath, digests),
+    forbidden: new ForbiddenPlaces({ stateDir, home }),
+  };
 }
 
 export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {
@@ -52,6 +68,7 @@ export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {
   egress: null,
   egressHosts: null,
   secrets: [],
+  allowWrites: [],
   tier: null,
   limits: {},
 };

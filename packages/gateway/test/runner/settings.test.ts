@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { parseHost } from '../../src/egress/authority.ts';
-import { type RunnerSettings, settingsOf } from '../../src/runner/settings.ts';
+import { openRunner, type RunnerSettings, settingsOf } from '../../src/runner/settings.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { makeHost } from './sample.ts';
 
@@ -83,10 +83,15 @@ describe('settingsOf()', () => {
     mkdirSync(stateDir, { mode: 0o700 });
     const toml = `[process]\nworkspaces = ["${alias}"]\nread_only = ["${alias}/library"]\n`;
     writeFileSync(join(stateDir, 'palisade.toml'), toml, { mode: 0o600 });
-    const settings = settingsOf(await loadConfig({ stateDir }), null);
+    const place = { stateDir, home: null, granted: [], cwd: null, upstreams: [] };
+    const { settings } = openRunner(await loadConfig({ stateDir }), place, {
+      nowMs: () => 0,
+      monotonicMs: () => 0,
+    });
+    const given = settings();
     rmSync(alias);
     symlinkSync(outside, alias);
-    expect(settings).toMatchObject({
+    expect(given).toMatchObject({
       workspaceRoots: [workspace],
       readOnly: [join(workspace, 'library')],
     });

@@ -1,8 +1,10 @@
 import {
   appendFileSync,
   chmodSync,
+  closeSync,
   copyFileSync,
   mkdirSync,
+  openSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -10,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { findChange } from '../../src/runner/terms.ts';
 import { accept, type Host, makeHost } from './sample.ts';
 
@@ -85,10 +87,10 @@ describe('findChange() (B18)', () => {
       cwd: 'sub/deep',
       args: ['../file', '--out=../new'],
     });
-    expect(findChange(facts)).toBeNull();
+    expect(findChange(facts, null)).toBeNull();
     writeFileSync(join(host.workspace, 'sub/deep/beside'), '');
     writeFileSync(join(host.workspace, 'sub/file'), 'changed');
-    expect(findChange(facts)).toBeNull();
+    expect(findChange(facts, null)).toBeNull();
   });
 
   it.each(SWAPS)('finds a swap of %s between check and run', (_, swap, expected) => {
@@ -98,8 +100,22 @@ describe('findChange() (B18)', () => {
       cwd: 'sub/deep',
       args: ['../file', '--out=../new'],
     });
-    expect(findChange(facts)).toBeNull();
+    expect(findChange(facts, null)).toBeNull();
     swap(host);
-    expect(findChange(facts)).toContain(`the ${expected} `);
+    expect(findChange(facts, null)).toContain(`the ${expected} `);
+  });
+
+  it('judges the directory that the run has open, and not what its path says', () => {
+    const host = prepare();
+    const { facts } = accept(host, {});
+    const open = (path: string) => {
+      const fd = openSync(path, 'r');
+      onTestFinished(() => closeSync(fd));
+      return fd;
+    };
+    expect(findChange(facts, open(host.workspace))).toBeNull();
+    expect(findChange(facts, open(host.stateDir))).toContain('is the state directory of palisade');
+    expect(findChange(facts, open(host.home))).toContain('is a home directory');
+    expect(findChange(facts, open(host.root))).toContain('contains "');
   });
 });

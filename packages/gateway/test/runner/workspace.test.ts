@@ -55,21 +55,37 @@ describe('termsOf() and the workspace', () => {
 
   it('refuses the state directory, its parents and its parts, and the home of the gateway', () => {
     const host = withRoots(makeHost(), '/');
-    const state = host.deps.forbidden.stateDir;
+    const state = host.stateDir;
     mkdirSync(join(state, 'keys'));
     symlinkSync(state, join(host.workspace, 'alias'));
-    const { home } = host.deps.forbidden;
-    mkdirSync(join(home ?? '', 'project'));
+    const { home } = host;
+    mkdirSync(join(home, 'project'));
     for (const workspace of [state, host.root, join(state, 'keys'), join(host.workspace, 'alias'), home]) {
       expect(verdict(ask(host, { workspace })), String(workspace)).toBe('runner/invalid-workspace');
     }
-    expect(verdict(ask(host, { workspace: join(home ?? '', 'project') }))).toBe('ok');
+    expect(verdict(ask(host, { workspace: join(home, 'project') }))).toBe('ok');
   });
 
   it('sees a state directory in the workspace that does not exist yet', () => {
     const host = makeHost();
     const deps = makeDeps(host.settings, join(host.workspace, 'not/yet'), '/nonexistent');
     expect(verdict(ask({ ...host, deps }, {}))).toBe('runner/invalid-workspace');
+  });
+
+  it('does not tell what exists outside of the roots', () => {
+    const host = makeHost();
+    mkdirSync(join(host.outside, 'there'));
+    symlinkSync(host.outside, join(host.workspace, 'door'));
+    const answer = (name: string, base: string) => {
+      const answered = ask(host, { workspace: join(base, name) });
+      return answered.ok ? 'ok' : answered.message.replace(name, 'NAME');
+    };
+    for (const base of [host.outside, join(host.workspace, 'door')]) {
+      expect(answer('missing', base)).toBe(answer('there', base));
+      expect(answer('canary.txt', base)).toBe(answer('there', base));
+    }
+    // The control: inside, it does.
+    expect(answer('missing', host.workspace)).toContain('cannot be opened (ENOENT)');
   });
 
   it('refuses a call that names none where there is no default, and says what to do', () => {

@@ -43,12 +43,10 @@ const version = fc
 describe('parseVersion()', () => {
   it('reads every part that orders versions', () => {
     expect(parseVersion('1.20.3-rc.1.x-0+build.007')).toEqual({
-      major: 1n,
-      minor: 20n,
-      patch: 3n,
+      numbers: [1n, 20n, 3n],
       prerelease: ['rc', 1n, 'x-0'],
     });
-    expect(parseVersion('0.0.0')).toEqual({ major: 0n, minor: 0n, patch: 0n, prerelease: [] });
+    expect(parseVersion('0.0.0')).toEqual({ numbers: [0n, 0n, 0n], prerelease: [] });
   });
 
   it.each([

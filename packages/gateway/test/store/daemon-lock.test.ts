@@ -6,7 +6,7 @@ import { tempDir } from '../fixture/temp-dir.ts';
 
 const FACTS = {
   ...{ pid: 4711, url: 'http://127.0.0.1:7433', startedAt: '2026-05-01T12:00:00.000Z', version: '0.1.0' },
-  ...{ cwd: '/srv', hasWorkspaces: false },
+  ...{ cwd: '/srv', roots: ['/srv/work'], hasWorkspaces: false },
 };
 
 describe('the lock of the daemon', () => {

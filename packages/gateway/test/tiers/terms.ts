@@ -9,6 +9,7 @@ export function sampleTerms(changes: Partial<ProcessTerms> = {}): ProcessTerms {
   return {
     executable: '/usr/bin/git',
     executableSha256: `sha256:${'0'.repeat(64)}` as Digest,
+    files: [],
     argv: ['git', 'status', '--short'],
     workspace,
     cwd: workspace,
@@ -29,6 +30,7 @@ export function sampleTerms(changes: Partial<ProcessTerms> = {}): ProcessTerms {
     secrets: [],
     readOnly: [],
     protectedPaths: [],
+    allowedWrites: [],
     ...changes,
   };
 }

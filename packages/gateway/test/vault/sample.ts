@@ -91,3 +91,18 @@ export async function refusal(act: () => Promise<unknown>): Promise<CodedError> 
   }
   throw new Error('Cannot find the refusal: nothing was thrown');
 }
+
+export const PASSPHRASE = 'seven brave otters sing';
+
+/** The same vault, as a process finds it that starts now. */
+export function again({ directory }: TestVault, settings = {}): TestVault {
+  return openVault({ directory, settings });
+}
+
+/** A vault with a secret, locked with the passphrase. */
+export async function lockedByPassphrase(settings = {}): Promise<TestVault> {
+  const opened = openVault({ settings: { key: 'passphrase', ...settings } });
+  opened.vault.givePassphrase(PASSPHRASE);
+  await put(opened.vault, 'db', VALUE);
+  return opened;
+}

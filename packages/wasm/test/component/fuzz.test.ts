@@ -49,13 +49,14 @@ describe('linkComponent() refuses with a WasmError or returns a module for the m
   it('whatever is done to any of them', () => {
     const counts = new Map<string, number>();
     const random = randomFrom(7);
-    for (let left = 2000; left > 0; left -= 1) {
+    const runs = volume(2_000, 500);
+    for (let left = runs; left > 0; left -= 1) {
       const name = random.pick(FIXTURES);
       const code = judge(mutate(random, fixture(name), fixture(random.pick(FIXTURES))), name);
       counts.set(code, (counts.get(code) ?? 0) + 1);
     }
-    expect(counts.get('accepted')).toBeGreaterThan(50);
-    expect(counts.get('malformed')).toBeGreaterThan(300);
+    expect(counts.get('accepted')).toBeGreaterThan(runs / 40);
+    expect(counts.get('malformed')).toBeGreaterThan(runs / 7);
   });
 
   it('whatever bytes follow the header', () => {

@@ -14,12 +14,8 @@ export function isAtTerminal({ edge }: Invocation): boolean {
 export async function askHidden({ edge, signal }: Invocation, question: string): Promise<string> {
   // Boundary: the terminal is in raw mode and echoes nothing; what readline would echo is dropped.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({
-    input: edge.stdin as Readable,
-    output: nowhere,
-    terminal: true,
-    historySize: 0,
-  });
+  const input = edge.stdin as Readable;
+  const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
   edge.stderr.write(`${question}: `);
   try {
     return await new Promise<string>((resolve, reject) => {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { chooseStateDir } from '../../config/environment.ts';
 import { printHelp, printOverview } from './help.ts';
 import { type Parsed, parseCommandLine, wordsBeforeEnd } from './parse.ts';
@@ -37,7 +38,12 @@ export async function runCommandLine(edge: Edge): Promise<number> {
 function invocationOf(edge: Edge, { args, rest, flags }: Parsed, print: Printer): Invocation {
   const flag = typeof flags.state === 'string' ? flags.state : undefined;
   const stateDir = chooseStateDir({ flag, env: edge.env, cwd: edge.cwd });
-  const options = { stateDir: stateDir.path, env: edge.env, version: edge.version, cwd: edge.cwd };
+  // What the owner of the state directory names on the command line is granted.
+  const workspaces = [flags.workspace ?? []].flat().filter((path) => typeof path === 'string');
+  const options = {
+    ...{ stateDir: stateDir.path, env: edge.env, version: edge.version, cwd: edge.cwd },
+    workspaces: workspaces.map((path) => resolve(edge.cwd, path)),
+  };
   return {
     args,
     rest,

@@ -1,6 +1,6 @@
 import { wrongUsage } from './input.ts';
 import type { Flag, Invocation, Verb } from './verb.ts';
-import { COMMON_FLAGS, VERBS } from './verbs.table.ts';
+import { COMMON_FLAGS, FIRST_WORDS, VERBS } from './verbs.table.ts';
 
 /** The completion script of a shell, made from the table of verbs; null for an unknown shell. */
 export function completionScript(shell: string): string | null {
@@ -11,8 +11,8 @@ export function completionScript(shell: string): string | null {
 
 function bashScript(): string {
   const caseOf = ({ words, flags }: Verb) => `    "${words}") words="${flagNames(flags)}" ;;`;
-  const groups = [...groupedWords()].map(
-    ([first, seconds]) => `    "${first}") words="${seconds.join(' ')} $common" ;;`,
+  const groups = FIRST_WORDS.filter((first) => secondWords(first).length > 0).map(
+    (first) => `    "${first}") words="${secondWords(first).join(' ')} $common" ;;`,
   );
   return `# palisade completion
 _palisade() {
@@ -25,7 +25,7 @@ _palisade() {
   [ "$COMP_CWORD" -gt 1 ] && first="\${COMP_WORDS[1]}"
   [ "$COMP_CWORD" -gt 2 ] && case "\${COMP_WORDS[2]}" in -*) ;; *) second=" \${COMP_WORDS[2]}" ;; esac
   case "$first$second" in
-    "") words="${firstWords().join(' ')} --help --version" ;;
+    "") words="${FIRST_WORDS.join(' ')} --help --version" ;;
 ${VERBS.map(caseOf).join('\n')}
     *) case "$first" in
 ${groups.join('\n')}
@@ -42,7 +42,7 @@ complete -o default -F _palisade palisade
 
 function fishScript(): string {
   const lines = ['# palisade completion', 'complete -c palisade -f'];
-  for (const first of firstWords()) {
+  for (const first of FIRST_WORDS) {
     lines.push(`complete -c palisade -n __fish_use_subcommand -a ${first} -d '${quoted(sentenceOf(first))}'`);
   }
   for (const { words, args, sentence, flags } of VERBS) {
@@ -67,22 +67,16 @@ function isPath(word: string): boolean {
   return /FILE|DIR/.test(word);
 }
 
-function firstWords(): string[] {
-  return [...new Set(VERBS.map(({ words }) => words.split(' ')[0] ?? ''))];
-}
-
-function groupedWords(): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { words } of VERBS) {
-    const [first = '', second] = words.split(' ');
-    if (second !== undefined) groups.set(first, [...(groups.get(first) ?? []), second]);
-  }
-  return groups;
+/** The second words of the verbs that begin with a word. */
+function secondWords(first: string): readonly string[] {
+  return VERBS.map(({ words }) => words.split(' ')).flatMap(([each, second]) =>
+    each === first && second !== undefined ? [second] : [],
+  );
 }
 
 function sentenceOf(first: string): string {
-  const inGroup = groupedWords().get(first)?.join(', ');
-  return inGroup ?? VERBS.find(({ words }) => words === first)?.sentence ?? '';
+  const inGroup = secondWords(first).join(', ');
+  return inGroup || (VERBS.find(({ words }) => words === first)?.sentence ?? '');
 }
 
 function flagNames(flags: readonly { readonly name: string }[]): string {

@@ -10,15 +10,17 @@ import type { Invocation } from './verb.ts';
 export type Bound = { readonly maxBytes: number; readonly refuse: (name: string) => CodedError };
 
 /** No input that the strict reader would accept is larger. */
-const MAX_INPUT_BYTES = 16 * 1024 * 1024;
-const INPUT_BOUND: Bound = {
-  maxBytes: MAX_INPUT_BYTES,
-  refuse: (name) => wrongUsage(`Cannot read ${name}: it has more than ${MAX_INPUT_BYTES} bytes`),
-};
+const INPUT_BOUND = boundOf(16 * 1024 * 1024);
 const START_BYTES = 4096;
 const LONGEST_TIMEOUT_MS = 86_400_000;
 /** The one path that may be a pipe or a terminal: the caller who names it wants to wait. */
 const STANDARD_INPUT = '/dev/stdin';
+
+/** A bound of what is wrong usage past it. */
+export function boundOf(maxBytes: number, expected = ''): Bound {
+  const more = `it has more than ${maxBytes} bytes${expected}`;
+  return { maxBytes, refuse: (name) => wrongUsage(`Cannot read ${name}: ${more}`) };
+}
 
 /** The value of --input: JSON on the command line, in a file (@FILE) or on standard input (-). */
 export async function readInput(invocation: Invocation): Promise<string | Uint8Array> {
@@ -122,6 +124,25 @@ export function timeoutOf(invocation: Invocation): number | null {
 export function textOf({ flags }: Invocation, name: string): string | undefined {
   const value = flags[name];
   return typeof value === 'string' ? value : undefined;
+}
+
+/** The value of a flag as `read` understands it; undefined when the flag is absent. */
+export function parsedOf<T>(
+  invocation: Invocation,
+  name: string,
+  read: (raw: string) => T | null,
+  expected: string,
+): T | undefined {
+  const raw = textOf(invocation, name);
+  const value = raw === undefined ? undefined : read(raw);
+  if (value !== null) return value;
+  throw wrongUsage(`Cannot use --${name} "${raw}": expected ${expected}`);
+}
+
+/** The page of a list that --limit and --cursor ask for. */
+export function pageOf(invocation: Invocation) {
+  const limit = numberOf(invocation, 'limit', { min: 1, max: 1_000, absent: 20 });
+  return { limit, cursor: textOf(invocation, 'cursor') };
 }
 
 /** All values of a flag that repeats. */

@@ -1,14 +1,15 @@
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { CONFIG_FILE } from '../../config/load.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { makeId } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type FailedCode, fail, type Outcome, type RefusedCode, refuse } from '../../core/outcome.ts';
-import type { Principal } from '../../core/principal.ts';
+import { isWithin } from '../../core/paths.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { Ended } from '../../invoke/finish.ts';
+import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import type { CallDocument } from '../../operations/call-document.ts';
 import type { ServerEvent } from '../../operations/operation.ts';
 import { type DaemonFacts, readDaemon } from '../../store/daemon-lock.ts';
@@ -17,26 +18,21 @@ import { textOf } from './input.ts';
 import { withGateway } from './opened.ts';
 import { type OutFile, openOut } from './out-file.ts';
 import type { Printer } from './printer.ts';
-import type { Edge, Invocation } from './verb.ts';
-
-type CallRequest = {
-  readonly principal: Principal;
-  readonly tenant: string;
-  readonly tool: string;
-  readonly rawInput: string | Uint8Array;
-  readonly run?: string | null;
-  readonly timeoutMs?: number | null;
-};
-
-/** A call of this door. */
-export function callOf({ clock, random }: Edge, asked: CallRequest): ToolCall {
-  const receivedAtMs = clock.nowMs();
-  const id = makeId('call', receivedAtMs, random);
-  return { run: null, timeoutMs: null, ...asked, id, door: 'cli', receivedAtMs };
-}
+import type { Invocation } from './verb.ts';
 
 /** What a verb knows of the call that it makes. */
-export type Wanted = Pick<ToolCall, 'principal' | 'tool' | 'rawInput' | 'timeoutMs'>;
+export type Wanted = Pick<ToolCall, 'principal' | 'tool' | 'rawInput'> &
+  Partial<Pick<ToolCall, 'timeoutMs' | 'run'>>;
+
+/** A call of this door, for a gateway that is open. It belongs to the run of --run. */
+export function callOf(invocation: Invocation, { config }: Opened<Gateway>, wanted: Wanted): ToolCall {
+  const { clock, random } = invocation.edge;
+  const receivedAtMs = clock.nowMs();
+  const id = makeId('call', receivedAtMs, random);
+  const run = textOf(invocation, 'run') ?? null;
+  const { tenant } = config.gateway;
+  return { run, timeoutMs: null, ...wanted, tenant, id, door: 'cli', receivedAtMs };
+}
 
 /** The exit status of a call that succeeded while its receipt could not be written. */
 const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
@@ -56,12 +52,10 @@ async function callEmbedded(
   { signal, onOutput }: CallContext,
 ): Promise<Ended> {
   return withGateway(invocation, async (gateway) => {
-    const { tenant } = gateway.config.gateway;
     if (gateway.policy.problems.length > 0) warnOfPolicyProblems(invocation.print);
-    const call = callOf(invocation.edge, { ...wanted, tenant, run: textOf(invocation, 'run') ?? null });
     // Loaded here: a call through the daemon does not need it.
     const { invoke } = await import('../../invoke/invoke.ts');
-    return invoke(gateway, call, signal, { onOutput });
+    return invoke(gateway, callOf(invocation, gateway, wanted), signal, { onOutput });
   });
 }
 
@@ -79,6 +73,17 @@ export async function withReceipt(
   } finally {
     file?.close();
   }
+}
+
+/** Prints how a call ended that was refused or failed. */
+export function printUnsuccessful(
+  print: Printer,
+  callId: string,
+  outcome: Exclude<Outcome, { status: 'ok' }>,
+): void {
+  print.note(outcome.status, 'red', `  ${outcome.code}  ${callId}`);
+  print.note(outcome.message);
+  print.next(outcome.remedy);
 }
 
 /** False where the receipt could not be written; it is in the journal all the same. */
@@ -120,56 +125,61 @@ async function callThroughDaemon(
   wanted: Wanted,
   context: CallContext,
 ): Promise<Ended | null> {
-  const { stateDir, flags } = invocation;
+  const { stateDir, flags, print } = invocation;
   if (flags.embedded === true || context.signal.aborted) return null;
   const facts = readDaemon(stateDir.path);
-  const rawInput = facts === null ? null : inputFor(facts, invocation.edge, wanted);
+  const rawInput = facts === null ? null : inputFor(facts, invocation, wanted);
   if (facts === null || rawInput === null) return null;
   const { LocalClient, socketIn } = await import('../http/local-client.ts');
   const path = socketIn(stateDir.path);
   if (path === null || !existsSync(path)) return null;
-  if (hasOldSettings(facts, stateDir.path)) {
-    warnOfOldSettings(invocation.print);
+  const settings = statSync(join(stateDir.path, CONFIG_FILE), { throwIfNoEntry: false });
+  if (settings !== undefined && settings.mtimeMs > Date.parse(facts.startedAt)) {
+    print.note(
+      'palisade.toml changed after `palisade serve` was started, so this call is made without the daemon.',
+      'yellow',
+      ' Restart the daemon to use the new settings.',
+    );
     return null;
   }
   const client = new LocalClient(path, wanted.principal);
   const run = textOf(invocation, 'run') ?? null;
-  const { tool, timeoutMs } = wanted;
+  const { tool, timeoutMs = null } = wanted;
   const events = await client.call({ tool, rawInput, run, timeoutMs }, context.signal);
   if (events === null) return null;
   return follow(invocation, events, { ...context, cancel: (callId) => client.cancel(callId) });
 }
 
-/** The daemon read palisade.toml at its start, and the file was written since. */
-function hasOldSettings({ startedAt }: DaemonFacts, directory: string): boolean {
-  const file = statSync(join(directory, CONFIG_FILE), { throwIfNoEntry: false });
-  return file !== undefined && file.mtimeMs > Date.parse(startedAt);
-}
-
-function warnOfOldSettings(print: Printer): void {
-  print.note(
-    'palisade.toml changed after `palisade serve` was started, so this call is made without the daemon.',
-    'yellow',
-    ' Restart the daemon to use the new settings.',
-  );
-}
-
 /** The input for the same call by that daemon; null where it cannot make it. */
-function inputFor(facts: DaemonFacts, { cwd, version }: Edge, { tool, rawInput }: Wanted) {
-  if (facts.version !== version) return null;
-  if (tool !== WORKS_HERE || facts.cwd === cwd) return rawInput;
-  if (!facts.hasWorkspaces) return null;
+function inputFor(facts: DaemonFacts, { edge, flags }: Invocation, { tool, rawInput }: Wanted) {
+  if (facts.version !== edge.version) return null;
+  if (tool !== WORKS_HERE) return rawInput;
+  const workspace = workspaceFor(facts, edge.cwd, flags.workspace);
+  if (workspace === null) return null;
+  if (workspace === facts.cwd) return rawInput;
   const input = parseStrict(rawInput, INPUT_LIMITS);
   if (!input.ok || typeof input.value !== 'object' || Array.isArray(input.value)) return null;
-  return JSON.stringify({ workspace: cwd, ...input.value });
+  return JSON.stringify({ workspace, ...input.value });
 }
 
-type Following = CallContext & { readonly cancel: (callId: string) => Promise<void> };
+/** The workspace of a call that names none, where the daemon has the same roots for it as this process would. */
+function workspaceFor({ roots, hasWorkspaces }: DaemonFacts, cwd: string, flag: unknown): string | null {
+  if (typeof flag === 'string' || Array.isArray(flag)) {
+    const granted = [flag].flat().map((path) => resolve(cwd, path));
+    return granted.every((path) => roots.includes(path)) ? defaultIn(granted, cwd) : null;
+  }
+  if (!hasWorkspaces) return roots.includes(cwd) ? cwd : null;
+  return defaultIn(roots, cwd);
+}
+
+function defaultIn(roots: readonly string[], cwd: string): string | null {
+  return roots.some((root) => isWithin(cwd, root)) ? cwd : (roots[0] ?? null);
+}
 
 async function follow(
-  invocation: Invocation,
+  { print }: Invocation,
   events: AsyncIterable<ServerEvent>,
-  { signal, onOutput, cancel }: Following,
+  { signal, onOutput, cancel }: CallContext & { readonly cancel: (callId: string) => Promise<void> },
 ): Promise<Ended> {
   let callId = '';
   const stop = () => void (callId !== '' && cancel(callId));
@@ -177,11 +187,14 @@ async function follow(
   try {
     for await (const { event, data } of events) {
       if (event === 'ended') return endedOf(data as CallDocument);
-      if (event === 'output') onOutput?.(...outputOf(data as Output));
+      if (event === 'output') {
+        const { stream, base64 } = data as { stream: 'stdout' | 'stderr'; base64: string };
+        onOutput?.(stream, Buffer.from(base64, 'base64'));
+      }
       if (event !== 'started') continue;
-      const started = data as Started;
+      const started = data as { callId: string; hasPolicyProblems: boolean };
       callId = started.callId;
-      if (started.hasPolicyProblems) warnOfPolicyProblems(invocation.print);
+      if (started.hasPolicyProblems) warnOfPolicyProblems(print);
       if (signal.aborted) stop();
     }
   } catch (error) {
@@ -192,13 +205,6 @@ async function follow(
   throw lost(callId, undefined);
 }
 
-type Started = { readonly callId: string; readonly hasPolicyProblems: boolean };
-type Output = { readonly stream: 'stdout' | 'stderr'; readonly base64: string };
-
-function outputOf({ stream, base64 }: Output): ['stdout' | 'stderr', Uint8Array] {
-  return [stream, Buffer.from(base64, 'base64')];
-}
-
 function lost(callId: string, cause: unknown): CodedError {
   const named = callId === '' ? 'the call' : `the call ${callId}`;
   const message = `Cannot tell how ${named} ended: the connection to the daemon was lost`;
@@ -207,14 +213,9 @@ function lost(callId: string, cause: unknown): CodedError {
 }
 
 function endedOf(document: CallDocument): Ended {
-  const { callId, usage, receipt } = document;
-  return {
-    kind: 'ended',
-    callId,
-    outcome: outcomeOf(document),
-    usage,
-    receipt: receipt === null ? null : JSON.stringify(receipt),
-  };
+  const { callId, usage } = document;
+  const receipt = document.receipt === null ? null : JSON.stringify(document.receipt);
+  return { kind: 'ended', callId, outcome: outcomeOf(document), usage, receipt };
 }
 
 function outcomeOf({ status, code, message, remedy, output, usage }: CallDocument): Outcome {

@@ -10,7 +10,7 @@ import type { ByteStream, OpenedRecords } from '../../operations/operation.ts';
 import { principalOf, textOf } from './input.ts';
 import { finishUnread, withGateway, withRecords } from './opened.ts';
 import { writeOut } from './out-file.ts';
-import type { Invocation } from './verb.ts';
+import type { Invocation, VerbRun } from './verb.ts';
 
 /*
  * Verbs as adapters of operations: flags become an input, the operation is run by the owner of the state directory in the
@@ -47,6 +47,23 @@ export function operateOn<Name extends OperationName>(
   const caller = localOwner(principalOf(invocation), tenant);
   const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
   return runOperation({ gateway, caller, door: 'cli', signal: invocation.signal }, name, given);
+}
+
+/**
+ * A verb that runs one operation: its input from the command line, how its document is shown without --json, and the exit
+ * status where it is not always that of success.
+ */
+export function operationVerb<Name extends OperationName>(
+  name: Name,
+  inputOf: (invocation: Invocation) => object | Promise<object>,
+  show: (document: ResultOf<Name>, invocation: Invocation) => void,
+  statusOf: (document: ResultOf<Name>) => number = () => 0,
+): VerbRun {
+  return async (invocation) => {
+    const document = await operate(invocation, name, await inputOf(invocation));
+    invocation.print.result(document, () => show(document, invocation));
+    return statusOf(document);
+  };
 }
 
 /** Runs an operation whose result is exact bytes and writes them to --out, or to standard output. Gives the file or null. */

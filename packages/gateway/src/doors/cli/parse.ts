@@ -4,20 +4,12 @@ import { quote } from '../../core/hostile-text.ts';
 import { nearest } from '../../core/suggest.ts';
 import { wrongUsage } from './input.ts';
 import type { Flag, FlagValues, Verb } from './verb.ts';
-import { COMMON_FLAGS, VERBS } from './verbs.table.ts';
+import { COMMON_FLAGS, FIRST_WORDS, VERBS } from './verbs.table.ts';
 
 /** Flags that have a letter as well, by convention of command lines. */
 const SHORT: Readonly<Record<string, string>> = { help: 'h', out: 'o' };
 
-export type Parsed = {
-  readonly verb: Verb | null;
-  /** The arguments that name a group of commands, when its help is requested. */
-  readonly words: readonly string[];
-  readonly args: readonly string[];
-  /** The arguments after `--`, unread, where the verb takes them. */
-  readonly rest: readonly string[];
-  readonly flags: FlagValues;
-};
+export type Parsed = ReturnType<typeof parseCommandLine>;
 
 const END_OF_FLAGS = '--';
 
@@ -27,8 +19,11 @@ export function wordsBeforeEnd(argv: readonly string[]): readonly string[] {
   return end === -1 ? argv : argv.slice(0, end);
 }
 
-/** Reads the command line against the table of verbs; anything unknown is wrong usage. */
-export function parseCommandLine(argv: readonly string[]): Parsed {
+/**
+ * Reads the command line against the table of verbs; anything unknown is wrong usage. Without a verb, `words` name the
+ * group of commands whose help is requested; `rest` is what follows `--`, unread, where the verb takes it.
+ */
+export function parseCommandLine(argv: readonly string[]) {
   const leading = leadingWords(argv);
   const verb = findVerb(leading);
   const flags = [...COMMON_FLAGS, ...(verb?.flags ?? [])];
@@ -38,7 +33,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   const { values, positionals } = readFlags(own, flags, verb);
   if (verb === null) {
     if (positionals.length > leading.length) throw misplacedFlags(positionals);
-    return { verb: null, words: leading, args: [], rest: [], flags: values };
+    return { verb, words: leading, args: [], rest: [], flags: values };
   }
   const args = positionals.slice(verb.words.split(' ').length);
   const rest = argv.slice(own.length + 1);
@@ -139,8 +134,8 @@ function unknownVerb(words: readonly string[]): CodedError {
   if (group.length > 0 && words.length === 1)
     return wrongUsage(`Cannot run "palisade ${named}": expected one of ${group.join(', ')}`, remedy);
   const all = VERBS.map((verb) => verb.words);
-  const nouns = [...new Set(all.map((each) => each.split(' ')[0] ?? ''))];
-  const meant = group.length > 0 ? nearest(named, group) : (nearest(named, all) ?? nearest(noun, nouns));
+  const meant =
+    group.length > 0 ? nearest(named, group) : (nearest(named, all) ?? nearest(noun, FIRST_WORDS));
   const hint = meant === null ? '' : `; did you mean \`palisade ${meant}\`?`;
   return wrongUsage(`Cannot run ${quote(`palisade ${named}`)}: no such command${hint}`, remedy);
 }

@@ -6,6 +6,10 @@ import { inert, safeJson } from '../../core/hostile-text.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
 type Sink = NodeJS.WritableStream;
+/** A name, and what there is to say of it. */
+export type FactRow = readonly [name: string, text: string];
+/** What a table shows; null as a dash. */
+type Cell = string | number | null;
 
 /** Writes for people or for programs; results to standard output, everything else to standard error. */
 export class Printer {
@@ -71,12 +75,12 @@ export class Printer {
   }
 
   /** Columns as wide as they need to be; without a row, the sentence that says so, where one is given. */
-  table(headings: readonly string[], rows: readonly (readonly string[])[], none?: string): void {
+  table(headings: readonly string[], rows: readonly (readonly Cell[])[], none?: string): void {
     if (rows.length === 0 && none !== undefined) {
       this.line(none);
       return;
     }
-    const cells = rows.map((row) => row.map(inert));
+    const cells = rows.map((row) => row.map((cell) => inert(String(cell ?? '-'))));
     const widths = headings.map((heading, i) =>
       Math.max(heading.length, ...cells.map((row) => (row[i] ?? '').length)),
     );
@@ -89,8 +93,14 @@ export class Printer {
     for (const row of cells) this.#show(format(row));
   }
 
+  /** A title on a line of its own, after an empty line. */
+  heading(title: string, rest = ''): void {
+    this.line();
+    this.styled('bold', title, rest);
+  }
+
   /** Names, and what there is to say of each. */
-  facts(rows: readonly (readonly [name: string, text: string])[], width = 11): void {
+  facts(rows: readonly FactRow[], width = 11): void {
     for (const [name, text] of rows) this.styled('dim', name.padEnd(width), text);
   }
 
@@ -114,8 +124,7 @@ export function printError(
   error: unknown,
   details: Readonly<Record<string, unknown>> = {},
 ): number {
-  const coded = error instanceof CodedError ? error : faultOf(error);
-  const { code, message, remedy } = coded;
+  const { code, message, remedy } = error instanceof CodedError ? error : faultOf(error);
   const { kind, exitStatus } = CODES[code];
   const status = kind === 'refused' || kind === 'usage' ? 'refused' : 'failed';
   if (print.json) {
@@ -134,6 +143,27 @@ function faultOf(error: unknown): CodedError {
     remedy: 'Report this error together with the command that you ran.',
     cause: error,
   });
+}
+
+export type SourceProblem = {
+  readonly file: string;
+  /** Null for the file as a whole. */
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly message: string;
+  readonly hint?: string | null;
+};
+
+/** Prints what is wrong in a file, after its position, and what helps. */
+export function printProblem(print: Printer, problem: SourceProblem, label = ''): void {
+  const position = [problem.file, problem.line, problem.column].filter((part) => part !== null).join(':');
+  print.line(`${position}: ${label}${problem.message}`);
+  if (problem.hint) print.block('  ', problem.hint);
+}
+
+/** As in `1 problem` and `2 problems`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Quotes an argument for a shell, so that a printed command can be copied whatever the name of a file has in it. */

@@ -1,6 +1,7 @@
+import { isoTime } from '../../core/clock.ts';
 import { LIMIT_CEILINGS, type Limits } from '../../core/limits.ts';
 import type { LIMIT_NAMES } from '../../runner/input.ts';
-import { numberOf, textOf, wrongUsage } from './input.ts';
+import { numberOf, parsedOf, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
 /** The units in which a quantity may be written, with their factors, and how messages describe them. */
@@ -37,7 +38,10 @@ export function readLimits(raw: readonly string[]): Partial<Record<LimitKey, num
   for (const word of raw) {
     const [, key = '', amount = ''] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
     const refuse = (why: string) => wrongUsage(`Cannot use --limit "${word}": ${why}`);
-    if (!isLimitKey(key)) throw refuse(`expected KEY=VALUE with one of ${choices()}`);
+    if (!isLimitKey(key)) {
+      const choices = Object.entries(MEASURES).map(([name, { like }]) => `${name} (${like})`);
+      throw refuse(`expected KEY=VALUE with one of ${choices.join(', ')}`);
+    }
     if (limits[key] !== undefined) throw refuse(`${key} is given twice`);
     const value = amountOf(amount, MEASURES[key]);
     if (value === null) throw refuse(`expected ${key} in ${MEASURES[key].like}, from 1`);
@@ -46,33 +50,24 @@ export function readLimits(raw: readonly string[]): Partial<Record<LimitKey, num
   return limits;
 }
 
-/** The time of a flag in milliseconds; undefined where it is absent. */
+/** The time of a flag in milliseconds, a day at most; undefined where it is absent. */
 export function timeOf(invocation: Invocation, flag: string): number | undefined {
-  const raw = textOf(invocation, flag);
-  return raw === undefined ? undefined : readTime(flag, raw);
+  return quantityOf(invocation, flag, TIME, LONGEST_TIME_MS);
 }
 
 /** The fuel of --fuel and the memory of --memory, as far as they are given. */
 export function limitsOf(invocation: Invocation): Partial<Pick<Limits, 'fuel' | 'memoryBytes'>> {
-  const memory = textOf(invocation, 'memory');
   const fuel = numberOf(invocation, 'fuel', { min: 1, max: LIMIT_CEILINGS.fuel, absent: 0 });
-  return {
-    ...(fuel === 0 ? {} : { fuel }),
-    ...(memory === undefined ? {} : { memoryBytes: readBytes('memory', memory, LIMIT_CEILINGS.memoryBytes) }),
+  const memoryBytes = quantityOf(invocation, 'memory', BYTES, LIMIT_CEILINGS.memoryBytes);
+  return { ...(fuel === 0 ? {} : { fuel }), ...(memoryBytes === undefined ? {} : { memoryBytes }) };
+}
+
+function quantityOf(invocation: Invocation, flag: string, measure: Measure, most: number) {
+  const read = (raw: string) => {
+    const amount = amountOf(raw, measure);
+    return amount !== null && amount <= most ? amount : null;
   };
-}
-
-/** A time in milliseconds, a day at most. */
-export function readTime(flag: string, raw: string): number {
-  const ms = amountOf(raw, TIME);
-  if (ms !== null && ms <= LONGEST_TIME_MS) return ms;
-  throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${TIME.like}, from 1 to ${LONGEST_TIME_MS}`);
-}
-
-function readBytes(flag: string, raw: string, most: number): number {
-  const bytes = amountOf(raw, BYTES);
-  if (bytes !== null && bytes <= most) return bytes;
-  throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${BYTES.like}, from 1 to ${most}`);
+  return parsedOf(invocation, flag, read, `${measure.like}, from 1 to ${most}`);
 }
 
 /** Boundary: digits and one known unit; no sign, fraction, exponent or number that a double cannot hold. */
@@ -88,30 +83,21 @@ function isLimitKey(key: string): key is LimitKey {
   return Object.hasOwn(MEASURES, key);
 }
 
-function choices(): string {
-  return Object.entries(MEASURES)
-    .map(([key, { like }]) => `${key} (${like})`)
-    .join(', ');
-}
-
 const UNITS_MS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 const LONGEST_MS = 100 * 366 * 86_400_000;
 
-/** The time of --expires: the beginning of a date in UTC, or a duration from now; null: never. */
-export function expiryOf(invocation: Invocation): number | null {
-  const raw = textOf(invocation, 'expires');
-  if (raw === undefined) return null;
+/** The time of --expires: the beginning of a date in UTC, or a duration from now; undefined: never. */
+export function expiryOf(invocation: Invocation): string | undefined {
   const nowMs = invocation.edge.clock.nowMs();
-  const atMs = readDuration(raw, nowMs) ?? readDate(raw);
-  if (atMs === null)
-    throw wrongUsage(
-      `Cannot use --expires "${raw}": expected a date as 2027-01-31 or a duration as 12h, 90d or 52w`,
-    );
-  if (atMs <= nowMs) throw wrongUsage(`Cannot use --expires "${raw}": it is in the past`);
-  if (atMs - nowMs > LONGEST_MS)
-    throw wrongUsage(`Cannot use --expires "${raw}": expected at most a hundred years`);
-  return atMs;
+  const expected = 'a date as 2027-01-31 or a duration as 12h, 90d or 52w';
+  const read = (raw: string) => readDuration(raw, nowMs) ?? readDate(raw);
+  const atMs = parsedOf(invocation, 'expires', read, expected);
+  if (atMs === undefined) return undefined;
+  const refuse = (why: string) => wrongUsage(`Cannot use --expires "${invocation.flags.expires}": ${why}`);
+  if (atMs <= nowMs) throw refuse('it is in the past');
+  if (atMs - nowMs > LONGEST_MS) throw refuse('expected at most a hundred years');
+  return isoTime(atMs);
 }
 
 function readDuration(raw: string, nowMs: number): number | null {

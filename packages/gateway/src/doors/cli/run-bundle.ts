@@ -7,10 +7,9 @@ import type { Reader } from '../../store/transaction.ts';
 import { type Bound, readNamed, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
-/** What a replay on another machine needs: the receipt, the recording and the module. */
-
 const BUNDLE_FORMAT = 'palisade-run-1';
 
+/** What a replay on another machine needs: the receipt, the recording and the module. */
 export type RunBundle = {
   readonly format: typeof BUNDLE_FORMAT;
   readonly call: string;
@@ -22,14 +21,7 @@ export type RunBundle = {
 };
 
 /** What a receipt says of how the call ended. */
-export type Claim = {
-  readonly call: string;
-  readonly code: string;
-  readonly outputDigest: string | null;
-  readonly fuel: number;
-  /** The digest of the recording, or why it is missing. */
-  readonly recording: string;
-};
+export type Claim = ReturnType<typeof claimOf>;
 
 const MOST_BYTES = 256 * 1024 * 1024;
 const BOUND: Bound = {
@@ -39,13 +31,11 @@ const BOUND: Bound = {
 
 /** The bundle of a call of this state directory. */
 export function bundleOf(store: Reader, call: string, envelope: RunBundle['envelope']): RunBundle {
-  const claim = claimOf(envelope);
   const recorded = findRecording(store, call);
   if (recorded === null) {
-    throw new CodedError(
-      'journal/unknown-record',
-      `Cannot replay ${call}: it was not recorded (${claim.recording}), expected a recorded call of a WASM tool`,
-    );
+    const is = `it was not recorded (${claimOf(envelope).recording})`;
+    const message = `Cannot replay ${call}: ${is}, expected a recorded call of a WASM tool`;
+    throw new CodedError('journal/unknown-record', message);
   }
   const module = Buffer.from(recorded.module).toString('base64');
   return { format: BUNDLE_FORMAT, call, envelope, recording: recorded.recording, module };
@@ -69,7 +59,7 @@ export async function readBundle(
 }
 
 /** What the statement of a receipt claims; `palisade verify` checks its signature. */
-export function claimOf({ payload }: RunBundle['envelope']): Claim {
+export function claimOf({ payload }: RunBundle['envelope']) {
   const { predicate, subject } = statementOf(payload);
   const { call, outcome, usage, execution } = predicate ?? {};
   const subjects = Array.isArray(subject) ? subject : [];
@@ -79,6 +69,7 @@ export function claimOf({ payload }: RunBundle['envelope']): Claim {
     code: String(outcome?.code),
     outputDigest: typeof outputDigest === 'string' ? outputDigest : null,
     fuel: Number(usage?.fuel),
+    // The digest of the recording, or why it is missing.
     recording: String(execution?.isolation?.recording ?? 'not a WASM tool'),
   };
 }

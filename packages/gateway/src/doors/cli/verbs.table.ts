@@ -1,4 +1,3 @@
-import { CONNECT_VERBS } from './connect-verbs.table.ts';
 import { CALL_VERBS } from './tables/call-verbs.table.ts';
 import { OPERATOR_VERBS } from './tables/operator-verbs.table.ts';
 import { RECORD_VERBS } from './tables/record-verbs.table.ts';
@@ -12,7 +11,7 @@ import { type Flag, flags, type Verb } from './verb.ts';
 type VerbGroup = { readonly title: string; readonly verbs: readonly Verb[] };
 
 export const VERB_GROUPS: readonly VerbGroup[] = [
-  { title: 'Set up', verbs: [...CONNECT_VERBS, ...SETUP_VERBS] },
+  { title: 'Set up', verbs: SETUP_VERBS },
   { title: 'Call tools', verbs: CALL_VERBS },
   { title: 'Decide what may run', verbs: OPERATOR_VERBS },
   { title: 'Skills and their publishers', verbs: SKILL_VERBS },
@@ -21,6 +20,11 @@ export const VERB_GROUPS: readonly VerbGroup[] = [
 ];
 
 export const VERBS: readonly Verb[] = VERB_GROUPS.flatMap(({ verbs }) => verbs);
+
+/** The words that commands begin with. */
+export const FIRST_WORDS: readonly string[] = [
+  ...new Set(VERBS.map(({ words }) => words.replace(/ .*/, ''))),
+];
 
 /** What people do first, in this order, on top of the help. */
 export const FIRST_COMMANDS: readonly (readonly [command: string, what: string])[] = [

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CODES } from '@palisade/sdk';
 import {
   ByteStream,
   EventStream,
@@ -8,7 +7,7 @@ import {
   type OperationResult,
   type ServerEvent,
 } from '../../operations/operation.ts';
-import { type HeaderLines, type ProblemFacts, problemDocument } from './problem.ts';
+import { type HeaderFields, type ProblemFacts, problemDocument } from './problem.ts';
 import { hasBody } from './request.ts';
 
 /*
@@ -21,36 +20,31 @@ export type TextAnswer = {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  readonly headers?: HeaderLines;
+  readonly headers?: HeaderFields;
 };
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 const PAGE = /^text\/html\b/;
 
-const SAFE: HeaderLines = [
-  'x-content-type-options',
-  'nosniff',
-  'cache-control',
-  'no-store',
-  'referrer-policy',
-  'no-referrer',
-  'cross-origin-resource-policy',
-  'same-origin',
-];
+const SAFE: HeaderFields = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+};
 /** Boundary: nothing that we send runs a script, loads anything or is shown in a frame of another page. */
-const CLOSED: HeaderLines = ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"];
-const CLOSED_PAGE: HeaderLines = [
-  'content-security-policy',
-  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-];
+const CLOSED: HeaderFields = { 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" };
+const CLOSED_PAGE: HeaderFields = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+};
 
-const PREFLIGHT: HeaderLines = [
-  'access-control-allow-headers',
-  'authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent',
-  'access-control-max-age',
-  '600',
-];
+const PREFLIGHT: HeaderFields = {
+  'access-control-allow-headers':
+    'authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent',
+  'access-control-max-age': '600',
+};
 
 /** Proxies and clients take a silent connection for a dead one after half a minute. */
 const KEEP_ALIVE_MS = 15_000;
@@ -67,7 +61,7 @@ const SMALL_BYTES = 64 * 1024;
 export type Exchange = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly lines: HeaderLines;
+  readonly fields: HeaderFields;
 };
 
 /** Sends the result of an operation to its end. Returns the status. */
@@ -80,45 +74,47 @@ export async function sendResult(
   if (result instanceof ByteStream) return sendBytes(exchange, output.type ?? 'application/json', result);
   const { created } = output;
   const isCreated = created === true || created?.when(result) === true;
-  return sendText(exchange, {
-    status: isCreated ? 201 : 200,
-    type: JSON_TYPE,
-    text: JSON.stringify(result),
-  });
+  const status = isCreated ? 201 : 200;
+  return sendText(exchange, { status, type: JSON_TYPE, text: JSON.stringify(result) });
 }
 
 /** Sends what is wrong and what to do. */
 export function sendProblem(
   exchange: Exchange,
   facts: ProblemFacts,
-  headers: HeaderLines = [],
+  headers: HeaderFields = {},
 ): Promise<number> {
   const document = problemDocument(facts);
-  const status = CODES[facts.code].httpStatus;
-  return sendText(exchange, {
-    status,
-    type: PROBLEM_TYPE,
-    text: JSON.stringify(document),
-    headers,
-  });
+  const { status } = document;
+  return sendText(exchange, { status, type: PROBLEM_TYPE, text: JSON.stringify(document), headers });
 }
 
 export async function sendText(exchange: Exchange, answer: TextAnswer): Promise<number> {
-  const { response, lines } = exchange;
-  const { status, type, text, headers = [] } = answer;
+  const { response, fields } = exchange;
+  const { status, type, text, headers } = answer;
   const isOver = await isBodyOver(exchange);
   if (response.headersSent || response.destroyed) return status;
-  const head = [...SAFE, ...(PAGE.test(type) ? CLOSED_PAGE : CLOSED), ...lines, ...headers];
-  head.push('content-type', type, 'content-length', String(Buffer.byteLength(text)));
+  const head = {
+    ...SAFE,
+    ...closedFor(type),
+    ...fields,
+    ...headers,
+    'content-type': type,
+    'content-length': String(Buffer.byteLength(text)),
+  };
   if (isOver) {
     response.writeHead(status, head).end(text);
     return status;
   }
   // Boundary: a body that was refused is not read to its end; the connection cannot be reused.
-  response.writeHead(status, [...head, 'connection', 'close']).write(text);
+  response.writeHead(status, { ...head, connection: 'close' }).write(text);
   if (exchange.request.headers.expect === undefined) await discard(exchange.request);
   response.end();
   return status;
+}
+
+function closedFor(type: string): HeaderFields {
+  return PAGE.test(type) ? CLOSED_PAGE : CLOSED;
 }
 
 /** Whether the request is complete. The rest of a small body is read and discarded. */
@@ -143,7 +139,7 @@ function discard(request: IncomingMessage): Promise<void> {
 
 async function sendEvents(exchange: Exchange, { events }: EventStream): Promise<number> {
   const { response } = exchange;
-  startStream(exchange, ['content-type', 'text/event-stream; charset=utf-8', 'x-accel-buffering', 'no']);
+  startStream(exchange, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
   if (exchange.request.method === 'HEAD') await events[Symbol.asyncIterator]().return?.();
   else await writeEvents(response, events);
   response.end();
@@ -165,52 +161,42 @@ async function sendBytes(
   { chunks, fileName }: ByteStream,
 ): Promise<number> {
   const { response } = exchange;
-  const file = fileName === null ? [] : ['content-disposition', `attachment; filename="${plain(fileName)}"`];
-  startStream(exchange, ['content-type', type, ...file, ...(PAGE.test(type) ? CLOSED_PAGE : CLOSED)]);
+  const disposition = `attachment; filename="${fileName?.replace(/[^A-Za-z0-9._-]/g, '_')}"`;
+  const file: HeaderFields = fileName === null ? {} : { 'content-disposition': disposition };
+  startStream(exchange, { 'content-type': type, ...file, ...closedFor(type) });
   if (exchange.request.method === 'HEAD') await chunks[Symbol.asyncIterator]().return?.();
   else if (!(await writeChunks(response, chunks))) return 200;
   response.end();
   return 200;
 }
 
-function startStream({ response, lines }: Exchange, headers: HeaderLines): void {
-  for (const [name, value] of pairs([...SAFE, ...lines, ...headers])) response.setHeader(name, value);
+function startStream({ response, fields }: Exchange, headers: HeaderFields): void {
+  response.setHeaders(new Map(Object.entries({ ...SAFE, ...fields, ...headers })));
   response.writeHead(200);
   response.flushHeaders();
 }
 
-function* pairs(lines: HeaderLines): Generator<readonly [string, string]> {
-  for (let i = 0; i < lines.length; i += 2) yield [lines[i] ?? '', lines[i + 1] ?? ''];
-}
-
-function plain(name: string): string {
-  return name.replace(/[^A-Za-z0-9._-]/g, '_');
-}
-
 /** The address has other methods: OPTIONS is answered with them, anything else is refused. */
 export function sendAllowed(exchange: Exchange, allowed: readonly string[]): Promise<number> {
-  const { lines, request } = exchange;
+  const { fields, request } = exchange;
   const methods = (allowed.includes('GET') ? ['HEAD', ...allowed] : [...allowed]).sort().join(', ');
   if (request.method !== 'OPTIONS') {
     const detail = `Cannot ${request.method}: the address does not take it, expected ${methods}`;
-    return sendProblem(exchange, { code: 'door/method-not-allowed', detail }, ['allow', methods]);
+    return sendProblem(exchange, { code: 'door/method-not-allowed', detail }, { allow: methods });
   }
-  const cors = lines.length === 0 ? [] : [...PREFLIGHT, 'access-control-allow-methods', methods];
-  return sendText(exchange, {
-    status: 200,
-    type: 'text/plain; charset=utf-8',
-    text: '',
-    headers: ['allow', methods, ...cors],
-  });
+  const isOther = Object.keys(fields).length > 0;
+  const cors = isOther ? { ...PREFLIGHT, 'access-control-allow-methods': methods } : {};
+  const headers = { allow: methods, ...cors };
+  return sendText(exchange, { status: 200, type: 'text/plain; charset=utf-8', text: '', headers });
 }
 
 /** An answer of the MCP door, passed on as it arrives; security headers are added where missing. */
 export async function sendResponse(
-  { request, response, lines }: Exchange,
+  { request, response, fields }: Exchange,
   answer: Response,
 ): Promise<number> {
-  for (const [name, value] of pairs([...SAFE, ...CLOSED, ...lines])) response.setHeader(name, value);
-  for (const [name, value] of answer.headers) response.setHeader(name, value);
+  response.setHeaders(new Map(Object.entries({ ...SAFE, ...CLOSED, ...fields })));
+  response.setHeaders(answer.headers);
   response.writeHead(answer.status);
   if (answer.body === null || request.method === 'HEAD') {
     await answer.body?.cancel();

@@ -26,7 +26,7 @@ import { LOCAL_OPERATIONS } from './local-operations.ts';
 import { OpenRequests } from './open-requests.ts';
 import { makeOriginCheck, type OriginCheck } from './origin.ts';
 import {
-  type HeaderLines,
+  type HeaderFields,
   headersOf,
   type ProblemFacts,
   problemOf,
@@ -131,13 +131,13 @@ export class HttpApp {
     const { clock, config } = this.#parts.gateway;
     const startedMs = clock.monotonicMs();
     const { signal, end } = this.requests.begin(request);
-    const exchange = { request, response, lines: [] as HeaderLines };
+    const exchange = { request, response, fields: {} as HeaderFields };
     let status = 0;
     try {
       requirePlain(request);
       const { path, query } = targetOf(request);
       const { host, origin } = request.headers;
-      exchange.lines = this.#checkOrigin({ host, origin }, request.socket.localAddress);
+      exchange.fields = this.#checkOrigin({ host, origin }, request.socket.localAddress);
       status = await this.#answer({ ...exchange, listener, signal, path }, query);
     } catch (error) {
       status = await this.#refuse(exchange, error);
@@ -160,7 +160,7 @@ export class HttpApp {
 
   async #answerOperation(handling: Handling, found: Found, query: string): Promise<number> {
     const { name, scope } = found.binding.operation;
-    const caller = await this.#admit(handling, scope, METADATA_PATH);
+    const caller = await this.#admit(handling, scope);
     const run = () => this.#run(handling, found, query, caller);
     return CALLING.has(name) ? this.#asCall(caller, run) : run();
   }
@@ -187,7 +187,7 @@ export class HttpApp {
   async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
     const { method } = handling.request;
     if (method !== 'GET' && method !== 'HEAD') return sendAllowed(handling, ['GET']);
-    if (page.scope !== undefined) await this.#admit(handling, page.scope, METADATA_PATH);
+    if (page.scope !== undefined) await this.#admit(handling, page.scope);
     const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
     return this.#count(handling.path, handling, await sendText(handling, answer));
   }
@@ -205,8 +205,9 @@ export class HttpApp {
   }
 
   /** The caller, if permitted: known, within the rate limit, and with a credential that has the scope. */
-  async #admit({ request, listener }: Handling, scope: Scope | null, metadata: string): Promise<Caller> {
+  async #admit(handling: Handling, scope: Scope | null, metadata = METADATA_PATH): Promise<Caller> {
     const { url, gateway } = this.#parts;
+    const { request, listener } = handling;
     const caller = await this.#callerOf(request, listener, `${url}${metadata}`);
     this.#rate.enter(caller.credential, gateway.clock.monotonicMs());
     // Boundary: no body is read for a credential that lacks the scope.
@@ -221,12 +222,8 @@ export class HttpApp {
 
   #requireServing(): void {
     if (!this.#isDraining) return;
-    throw new RequestRefused('door/draining', 'Cannot take the call: the gateway is about to stop', [
-      'retry-after',
-      '1',
-      'connection',
-      'close',
-    ]);
+    const headers = { 'retry-after': '1', connection: 'close' };
+    throw new RequestRefused('door/draining', 'Cannot take the call: the gateway is about to stop', headers);
   }
 
   async #asCall(caller: Caller, run: () => Promise<number>): Promise<number> {
@@ -262,12 +259,8 @@ export class HttpApp {
   #note({ method = '', url = '' }: IncomingMessage, status: number, ms: number): void {
     // Boundary: a caller may put its token into a URL by mistake.
     const shown = hasToken(url) ? '(has a token in it)' : url;
-    this.#parts.log('debug', 'http-request', {
-      method,
-      url: shown,
-      status,
-      ms: Math.round(ms * 1000) / 1000,
-    });
+    const rounded = Math.round(ms * 1000) / 1000;
+    this.#parts.log('debug', 'http-request', { method, url: shown, status, ms: rounded });
   }
 }
 

@@ -28,10 +28,10 @@ export function makeIdentifyCaller(authenticate: Authenticator, tenant: string):
     const authenticated = await authenticate({ authorization });
     if (authenticated.ok) return authenticated.caller;
     const error = authorization === null ? '' : 'error="invalid_token", ';
-    throw new RequestRefused('door/unauthenticated', authenticated.message, [
-      'www-authenticate',
-      `Bearer ${error}resource_metadata="${metadataUrl}"`,
-    ]);
+    const challenge = `Bearer ${error}resource_metadata="${metadataUrl}"`;
+    throw new RequestRefused('door/unauthenticated', authenticated.message, {
+      'www-authenticate': challenge,
+    });
   };
 }
 
@@ -79,8 +79,10 @@ export class RateLimit {
 
 /** The refusal of one request too many, with how long to wait. */
 export function limited(why: string, afterS: number): RequestRefused {
-  return new RequestRefused('door/rate-limited', `Cannot take more requests of this credential: ${why}`, [
-    'retry-after',
-    String(Math.max(afterS, 1)),
-  ]);
+  const headers = { 'retry-after': String(Math.max(afterS, 1)) };
+  return new RequestRefused(
+    'door/rate-limited',
+    `Cannot take more requests of this credential: ${why}`,
+    headers,
+  );
 }

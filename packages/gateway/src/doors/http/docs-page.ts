@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts';
-import type { Operation as OperationRow } from '../../operations/operation.ts';
-import { type JsonObject, openApiDocument } from './openapi.ts';
+import type { Operation } from '../../operations/operation.ts';
+import { type DescribedOperation, openApiDocument } from './openapi.ts';
 
 /* The OpenAPI document as one page for people: no scripts, nothing from elsewhere, readable without a style sheet. */
 
@@ -18,34 +18,11 @@ td, th { text-align: left; vertical-align: top; border-bottom: 1px solid var(--l
 nav a { margin-right: 1rem; }
 `;
 
-type Operation = {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly tags: readonly string[];
-  readonly security: readonly { readonly token?: readonly string[] }[];
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: Content }>>;
-};
-type Parameter = {
-  readonly name: string;
-  readonly in: string;
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: JsonObject;
-};
-type Content = Readonly<Record<string, { readonly schema?: Json }>>;
-type Document = {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Json>> };
-};
+type Content = NonNullable<DescribedOperation['requestBody']>['content'];
 
 /** The door's descriptions of itself, for programs and for people, by path. */
 export function makePages(
-  operations: readonly OperationRow[],
+  operations: readonly Operation[],
   version: string,
 ): Readonly<Record<string, { readonly type: string; readonly text: string }>> {
   const document = openApiDocument(operations, version);
@@ -56,8 +33,7 @@ export function makePages(
 }
 
 /** The whole page. */
-function docsPage(document: JsonObject): string {
-  const { info, tags, paths, components } = document as unknown as Document;
+function docsPage({ info, tags, paths, components }: ReturnType<typeof openApiDocument>): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -85,7 +61,11 @@ ${Object.entries(components.schemas).map(schemaOf).join('\n')}
 `;
 }
 
-type ShownOperation = { readonly path: string; readonly method: string; readonly operation: Operation };
+type ShownOperation = {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: DescribedOperation;
+};
 
 function operationOf({ path, method, operation }: ShownOperation): string {
   const { operationId, summary, description = summary, security, parameters = [], requestBody } = operation;
@@ -98,12 +78,14 @@ ${replies.map(([status, reply]) => `<p>${text(status)}: ${prose(reply.descriptio
 </details>`;
 }
 
-function needsOf(security: Operation['security']): string {
+function needsOf(security: DescribedOperation['security']): string {
   const [needed] = security;
   if (needed === undefined) return 'Needs no credential.';
   const [scope] = needed.token ?? [];
   return scope === undefined ? 'Needs a token.' : `Needs a token with the scope <code>${text(scope)}</code>.`;
 }
+
+type Parameter = NonNullable<DescribedOperation['parameters']>[number];
 
 function parameterOf({ name, in: location, required, description = '', schema }: Parameter): string {
   const note = required ? '' : ' (optional)';

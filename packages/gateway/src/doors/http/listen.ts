@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CODES, type Code } from '@palisade/sdk';
 import type { HttpConfig } from '../../config/config.ts';
-import { CodedError } from '../../core/coded-error.ts';
+import { type CodedError, wrongUsage } from '../../core/coded-error.ts';
 import type { HttpApp } from './app.ts';
 import type { Listener } from './caller.ts';
 import { problemDocument } from './problem.ts';
@@ -151,7 +151,7 @@ function refuseBytes(socket: Socket, reason: string, isAnswering: boolean): void
 async function bind(server: Server, listen: string): Promise<AddressInfo> {
   const [, host = '', port = ''] = /^\[?([^\]]+?)\]?:([0-9]{1,5})$/.exec(listen) ?? [];
   if (host === '' || Number(port) > 65_535)
-    throw new CodedError('door/wrong-usage', `Cannot listen on "${listen}": expected ADDRESS:PORT`);
+    throw wrongUsage(`Cannot listen on "${listen}": expected ADDRESS:PORT`);
   await listening(server, { host, port: Number(port), backlog: BACKLOG }, listen);
   return server.address() as AddressInfo;
 }
@@ -178,10 +178,10 @@ function listening(server: Server, where: object, name: string): Promise<void> {
 
 function cannotListen(name: string, code: string): CodedError {
   const why = code === 'EADDRINUSE' ? 'another program does' : `it gives ${code}`;
-  return new CodedError('door/wrong-usage', `Cannot listen on "${name}": ${why}, expected a free address`, {
-    remedy:
-      'Choose another with --listen ADDRESS:PORT or http.listen in palisade.toml; port 0 takes a free one.',
-  });
+  return wrongUsage(
+    `Cannot listen on "${name}": ${why}, expected a free address`,
+    'Choose another with --listen ADDRESS:PORT or http.listen in palisade.toml; port 0 takes a free one.',
+  );
 }
 
 async function drain(app: HttpApp | null, drainMs: number): Promise<void> {
@@ -207,6 +207,5 @@ function closeServer(server: Server): Promise<void> {
       clearTimeout(timer);
       resolve();
     });
-    server.closeIdleConnections();
   });
 }

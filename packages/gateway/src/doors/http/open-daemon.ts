@@ -58,7 +58,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     );
     undo.push(gateway.close);
     serve(door, { ...options, gateway, metrics, undo });
-    lock.announce(factsOf(options, door, gateway.config));
+    lock.announce(factsOf(options, door, gateway.workspaces));
     log('info', 'serving', { url: door.url, socket: socketPath, state: stateDir });
     warn(log, door, socketPath);
     return { url: door.url, port: door.port, socketPath, close };
@@ -119,14 +119,8 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving
     counts: metrics,
   });
   metrics.read(() => gateway.engines.metrics());
-  metrics.read(() => [
-    {
-      name: 'palisade_calls_running',
-      help: 'Calls on the line.',
-      kind: 'gauge',
-      value: gateway.running.size,
-    },
-  ]);
+  const running = { name: 'palisade_calls_running', help: 'Calls on the line.', kind: 'gauge' } as const;
+  metrics.read(() => [{ ...running, value: gateway.running.size }]);
   undo.push(mcp.close);
   undo.push(async () => {
     log('info', 'draining', { calls: gateway.running.size });
@@ -145,7 +139,11 @@ function warn(log: Log, { host }: HttpDoor, socketPath: string | null): void {
     log('warn', 'no-local-socket', { remedy: 'Choose a state directory with a shorter path.' });
 }
 
-function factsOf({ pid, version, cwd, clock }: DaemonOptions, { url }: HttpDoor, { process }: Config) {
-  const hasWorkspaces = process.workspaces.length > 0;
-  return { pid, url, startedAt: isoTime(clock.nowMs()), version, cwd, hasWorkspaces };
+function factsOf(
+  { pid, version, cwd, clock }: DaemonOptions,
+  { url }: HttpDoor,
+  { roots, grantedBy }: Gateway['workspaces'],
+) {
+  const hasWorkspaces = grantedBy === 'process.workspaces';
+  return { pid, url, startedAt: isoTime(clock.nowMs()), version, cwd, roots, hasWorkspaces };
 }

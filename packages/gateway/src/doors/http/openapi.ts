@@ -51,9 +51,9 @@ const problem = z
   .meta({ id: 'Problem' });
 
 /** The whole document; the same rows always give the same text. */
-export function openApiDocument(operations: readonly Operation[], version: string): JsonObject {
+export function openApiDocument(operations: readonly Operation[], version: string) {
   const schemas: Schemas = new Map();
-  const paths: Record<string, Record<string, Json>> = {};
+  const paths: Record<string, Record<string, DescribedOperation>> = {};
   for (const row of operations) {
     const { method, path } = row.http;
     paths[path] ??= {};
@@ -79,7 +79,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
   };
 }
 
-function componentsOf(schemas: Schemas): JsonObject {
+function componentsOf(schemas: Schemas) {
   const refused = (description: string) => ({ description, content: contentOf('Problem') });
   jsonSchemaOf(problem, 'output', schemas);
   const scopes = Object.entries(SCOPES).map(([name, sentence]) => `\`${name}\`: ${sentence}`);
@@ -105,14 +105,19 @@ function contentOf(name: string): JsonObject {
   return { 'application/problem+json': { schema: { $ref: `#/components/schemas/${name}` } } };
 }
 
-const REFUSALS: JsonObject = {
+type Reply = { readonly description?: string; readonly content?: Content; readonly $ref?: string };
+type Content = Readonly<Record<string, { readonly schema?: Json }>>;
+
+const REFUSALS: Readonly<Record<string, Reply>> = {
   '401': { $ref: '#/components/responses/Unauthenticated' },
   '403': { $ref: '#/components/responses/Forbidden' },
   '4XX': { $ref: '#/components/responses/Refused' },
   '5XX': { $ref: '#/components/responses/Failed' },
 };
 
-function operationOf(binding: Binding, schemas: Schemas): JsonObject {
+export type DescribedOperation = ReturnType<typeof operationOf>;
+
+function operationOf(binding: Binding, schemas: Schemas) {
   const { name, noun, sentence, scope, http } = binding.operation;
   const parameters = [
     ...parametersOf('path', schemaOf(binding, binding.path), schemas),
@@ -132,7 +137,7 @@ function operationOf(binding: Binding, schemas: Schemas): JsonObject {
 function pageOf(
   { name, sentence, scope, type = 'application/json', schema }: StaticPage,
   schemas: Schemas,
-): JsonObject {
+): DescribedOperation {
   const ok = { description: sentence, content: { [type]: mediaOf(schema, schemas) } };
   return {
     ...summaryOf(name, 'operations', sentence),
@@ -141,21 +146,20 @@ function pageOf(
   };
 }
 
-function summaryOf(operationId: string, tag: string, sentence: string): JsonObject {
+function summaryOf(operationId: string, tag: string, sentence: string) {
   const [summary = sentence] = /^.*?[.](?=\s|$)/s.exec(sentence) ?? [];
   const description = summary === sentence ? {} : { description: sentence };
   return { operationId, tags: [tag], summary, ...description };
 }
 
 /** The roles of a bearer token are the scopes that it needs; an empty list needs no credential. */
-function securityOf(scope: Scope | null | undefined): JsonObject {
-  if (scope === undefined) return { security: [] };
-  return { security: [{ token: scope === null ? [] : [scope] }] };
+function securityOf(scope: Scope | null | undefined) {
+  return { security: scope === undefined ? [] : [{ token: scope === null ? [] : [scope] }] };
 }
 
-function parametersOf(location: 'path' | 'query', shape: ZodType, schemas: Schemas): JsonObject[] {
+function parametersOf(location: 'path' | 'query', shape: ZodType, schemas: Schemas) {
   const { properties = {}, required = [] } = jsonSchemaOf(shape, 'input', schemas) as {
-    properties?: Record<string, JsonObject>;
+    properties?: Record<string, JsonObject & { readonly description?: string }>;
     required?: readonly string[];
   };
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
@@ -168,12 +172,12 @@ function parametersOf(location: 'path' | 'query', shape: ZodType, schemas: Schem
 }
 
 /** What is negotiated by `accept` is in the types of the reply. */
-function headerOf(name: string, description: string): JsonObject[] {
+function headerOf(name: string, description: string) {
   if (name === 'accept') return [];
   return [{ name, in: 'header', required: false, description, schema: { type: 'string' } }];
 }
 
-function bodyOf(binding: Binding, schemas: Schemas): JsonObject | null {
+function bodyOf(binding: Binding, schemas: Schemas): Content | null {
   const { bytes } = binding.operation.http;
   if (bytes !== undefined) {
     const description = `The bytes as they are, at most ${bytes.maxBytes}.`;
@@ -183,7 +187,7 @@ function bodyOf(binding: Binding, schemas: Schemas): JsonObject | null {
   return { 'application/json': { schema: jsonSchemaOf(schemaOf(binding, binding.body), 'input', schemas) } };
 }
 
-function repliesOf({ output, http }: Operation, schemas: Schemas): JsonObject {
+function repliesOf({ output, http }: Operation, schemas: Schemas): Readonly<Record<string, Reply>> {
   const { type = 'application/json', schema, sentence, created } = output;
   const events = http.headers?.accept === undefined ? {} : { 'text/event-stream': {} };
   const content = { [type]: mediaOf(schema, schemas), ...events };

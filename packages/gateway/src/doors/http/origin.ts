@@ -1,6 +1,6 @@
 import type { HttpConfig } from '../../config/config.ts';
 import { quote } from '../../core/hostile-text.ts';
-import { type HeaderLines, RequestRefused } from './problem.ts';
+import { type HeaderFields, RequestRefused } from './problem.ts';
 
 /*
  * Checks of Host and Origin. A hostile page can make a browser send requests to this machine, under any name that its
@@ -12,11 +12,11 @@ import { type HeaderLines, RequestRefused } from './problem.ts';
 type OriginHeaders = { readonly host: string | undefined; readonly origin: string | undefined };
 
 /** Throws if the request is not for us; returns the CORS headers that let the page read the answer. */
-export type OriginCheck = (headers: OriginHeaders, localAddress: string | undefined) => HeaderLines;
+export type OriginCheck = (headers: OriginHeaders, localAddress: string | undefined) => HeaderFields;
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/;
-const NO_LINES: HeaderLines = [];
+const NONE: HeaderFields = {};
 
 export function makeOriginCheck(http: HttpConfig, listening: { readonly host: string }): OriginCheck {
   const publicUrl = http.publicUrl === null ? null : new URL(http.publicUrl);
@@ -28,10 +28,10 @@ export function makeOriginCheck(http: HttpConfig, listening: { readonly host: st
     const name = hostNameOf(host);
     // Boundary: another name that resolves to this machine is not ours.
     if (!names.has(name) && !isOwnAddress(name, localAddress)) throw notForUs(host);
-    if (origin === undefined) return NO_LINES;
+    if (origin === undefined) return NONE;
     // Boundary: a page speaks for its author, not for the user who looks at it.
-    if (origins.has(origin)) return ['access-control-allow-origin', origin, 'vary', 'origin'];
-    if (isOwnPage(origin, host) || origin === publicUrl?.origin) return NO_LINES;
+    if (origins.has(origin)) return { 'access-control-allow-origin': origin, vary: 'origin' };
+    if (isOwnPage(origin, host) || origin === publicUrl?.origin) return NONE;
     throw new RequestRefused(
       'door/forbidden-origin',
       `Cannot answer the page of ${quote(origin)}: it is not in http.allowed_origins, expected one that is`,

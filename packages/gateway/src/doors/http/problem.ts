@@ -6,17 +6,17 @@ import { OperationProblem } from '../../operations/operation.ts';
 
 /* How this door refuses: problem documents (RFC 9457) whose `code` is from the code table. */
 
-/** Header lines beside those that every answer has: name, value, name, value. */
-export type HeaderLines = readonly string[];
+/** Headers beside those that every answer has. */
+export type HeaderFields = Readonly<Record<string, string>>;
 
 /** A caller over HTTP has no command with a --help. */
 const READ_THE_DOCS = 'See /docs or /openapi.json for what is expected.';
 
 /** A refusal of the door itself, with the headers that belong to it. */
 export class RequestRefused extends CodedError {
-  readonly headers: HeaderLines;
+  readonly headers: HeaderFields;
 
-  constructor(code: Code, message: string, headers: HeaderLines = []) {
+  constructor(code: Code, message: string, headers: HeaderFields = {}) {
     super(code, message);
     this.headers = headers;
   }
@@ -44,27 +44,15 @@ export function problemOrThrow(error: unknown): OperationProblem {
 }
 
 /** The headers that belong to an error. */
-export function headersOf(error: unknown): HeaderLines {
+export function headersOf(error: unknown): HeaderFields {
   if (error instanceof RequestRefused) return error.headers;
-  if (!(error instanceof InsufficientScope)) return [];
-  return ['www-authenticate', `Bearer error="insufficient_scope", scope="palisade:${error.scope}"`];
+  if (!(error instanceof InsufficientScope)) return {};
+  return { 'www-authenticate': `Bearer error="insufficient_scope", scope="palisade:${error.scope}"` };
 }
 
 /** The document of a problem; further members never replace one that every problem has. */
-export function problemDocument({
-  code,
-  detail,
-  remedy,
-  more,
-}: ProblemFacts): Readonly<Record<string, Json>> {
-  const row = CODES[code];
-  return {
-    ...more,
-    type: `urn:palisade:code:${code}`,
-    title: row.sentence,
-    status: row.httpStatus,
-    detail,
-    code,
-    remedy: remedy ?? row.remedy,
-  };
+export function problemDocument(facts: ProblemFacts) {
+  const { code, detail, remedy = CODES[code].remedy, more } = facts;
+  const { sentence: title, httpStatus: status } = CODES[code];
+  return { ...more, type: `urn:palisade:code:${code}`, title, status, detail, code, remedy };
 }

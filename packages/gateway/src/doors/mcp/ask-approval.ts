@@ -10,16 +10,14 @@ import {
 import { canonicalize } from '@palisade/sdk';
 import * as z from 'zod';
 import type { Approval } from '../../approval/approval.ts';
-import { list, MAX_OPEN_REQUESTS } from '../../approval/requests.ts';
 import type { ToolCall } from '../../core/call.ts';
-import { isoTime } from '../../core/clock.ts';
 import { digestBytes } from '../../core/digest.ts';
 import { safeLine } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { answerApproval } from '../../invoke/administer.ts';
 import type { Ended } from '../../invoke/finish.ts';
-import { type OpenApproval, receiptMeta } from './call-result.ts';
+import { receiptMeta } from './call-result.ts';
 import { type Client, type Door, ownerOf } from './door.ts';
 import type { Bound } from './request-states.ts';
 
@@ -55,33 +53,6 @@ function canShowForm({ era }: Client, server: Server, ctx: ServerContext): boole
   const { elicitation } = (declared ?? {}) as ClientCapabilities;
   if (elicitation === undefined) return false;
   return elicitation.form !== undefined || elicitation.url === undefined;
-}
-
-/** The open request that a refused call left; null where it was refused for another reason. */
-export function openRequest({ gateway }: Door, call: ToolCall, { outcome }: Ended): Approval | null {
-  const { code } = outcome;
-  if (code !== 'policy/approval-required' && code !== 'policy/approval-expired') return null;
-  const asked = {
-    state: 'pending',
-    tenant: call.tenant,
-    principal: formatPrincipal(call.principal),
-    limit: MAX_OPEN_REQUESTS,
-    nowMs: gateway.clock.nowMs(),
-  } as const;
-  const inputDigest = inputDigestOf(call);
-  const set = gateway.policy.setDigest;
-  const isOfCall = (each: Approval) =>
-    each.tool === call.tool && each.inputDigest === inputDigest && each.policySet === set;
-  return list(gateway.store, asked).find(isOfCall) ?? null;
-}
-
-/** The answer to a client that cannot prompt its user, or whose user decided nothing. */
-export function toldApproval({ id, expiresAtMs }: Approval): OpenApproval {
-  return {
-    approvalId: id,
-    expiresAt: isoTime(expiresAtMs),
-    approveWith: `palisade approvals approve ${id}`,
-  };
 }
 
 /** Asks within the open request: the server sends the client a request, which it answers (legacy). */
@@ -123,12 +94,18 @@ export function takeAnswer(
 
 /** Submits the answer in the name of the person who was asked; false where it does not count. */
 export async function giveAnswer(
-  { door }: Asking,
+  { door, client }: Asking,
   by: Principal,
   id: string,
   answered: NonNullable<Answered>,
 ): Promise<boolean> {
-  const decided = await answerApproval(door.gateway, { id, by, ...answered });
+  const decided = await answerApproval(door.gateway, {
+    id,
+    by,
+    ...answered,
+    door: 'mcp',
+    credential: client.caller.credential,
+  });
   if (!decided.ok) door.log('warn', 'mcp.answer-refused', { approval: id, code: decided.code });
   return decided.ok;
 }

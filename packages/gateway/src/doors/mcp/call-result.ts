@@ -1,9 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { CODES, type Code } from '@palisade/sdk';
+import type { Approval } from '../../approval/approval.ts';
 import { digestBytes } from '../../core/digest.ts';
 import { cut, MAX_TEXT_CHARS, safeJson, safeLine } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import type { Ended } from '../../invoke/finish.ts';
+import { askedApproval } from '../../operations/call-document.ts';
 import { mcpContentOf } from './upstream-content.ts';
 
 /** Where a result says which call it is of and how to prove it. */
@@ -11,15 +13,8 @@ const RECEIPT_META_KEY = 'dev.palisade/receipt';
 
 const MAX_MESSAGE_CHARS = 4_096;
 
-/** An approval that a person has yet to give, as a client sees it. */
-export type OpenApproval = {
-  readonly approvalId: string;
-  readonly expiresAt: string;
-  readonly approveWith: string;
-};
-
 /** How a call ended, as an MCP result. A failure is a result too, so that a model can read it and do better. */
-export function resultOf(ended: Ended, isMcpResult: boolean, open: OpenApproval | null): CallToolResult {
+export function resultOf(ended: Ended, isMcpResult: boolean, open: Approval | null): CallToolResult {
   const { outcome, callId } = ended;
   const _meta = receiptMeta(ended);
   if (outcome.status !== 'ok') return { ...failureOf(ended, open), _meta };
@@ -35,16 +30,18 @@ export function turnedAway(code: Code, message: string): CallToolResult {
   return { isError: true, content, structuredContent: { status: 'refused', code, message, remedy } };
 }
 
-/** How a call failed, in text that is safe to show. */
-export function failureFacts({ outcome, callId }: Ended, open: OpenApproval | null) {
+/** How a call failed, in text that is safe to show, and which approval a person has yet to give. */
+export function failureFacts({ outcome, callId }: Ended, open: Approval | null) {
   if (outcome.status === 'ok') throw new TypeError('Cannot tell a failure: the call went well');
   const { status, code } = outcome;
   const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
   const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
-  return { status: open === null ? status : 'approval_required', code, message, remedy, callId, ...open };
+  if (open === null) return { status, code, message, remedy, callId };
+  const { id: approvalId, ...how } = askedApproval(open);
+  return { status: 'approval_required', code, message, remedy, callId, approvalId, ...how };
 }
 
-function failureOf(ended: Ended, open: OpenApproval | null): CallToolResult {
+function failureOf(ended: Ended, open: Approval | null): CallToolResult {
   const { outcome, callId } = ended;
   const facts = failureFacts(ended, open);
   const text = sentence(facts.code, facts.message, facts.remedy);

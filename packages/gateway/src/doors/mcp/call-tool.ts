@@ -13,16 +13,8 @@ import { safeLine } from '../../core/hostile-text.ts';
 import { isName } from '../../core/principal.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import { type AskedCall, doorCall, invoke } from '../../invoke/invoke.ts';
-import {
-  type Asking,
-  approverHere,
-  askBack,
-  askNow,
-  giveAnswer,
-  openRequest,
-  takeAnswer,
-  toldApproval,
-} from './ask-approval.ts';
+import { openRequest } from '../../operations/call-document.ts';
+import { type Asking, approverHere, askBack, askNow, giveAnswer, takeAnswer } from './ask-approval.ts';
 import { resultOf, turnedAway } from './call-result.ts';
 import { type Client, ownerOf } from './door.ts';
 import { startProgress } from './progress.ts';
@@ -96,7 +88,7 @@ async function runAndAsk(
   }
   const first = await run();
   const approver = approverHere(asking);
-  const approval = listed === undefined ? null : openRequest(asking.door, first.call, first.ended);
+  const approval = listed === undefined ? null : openRequest(asking.door.gateway, first.ended);
   if (approval === null || approver === null) return tell(asking, first, listed, approval);
   if (asking.client.era === 'modern') return askBack(asking, first, approval);
   const answered = await askNow(asking, approval);
@@ -125,9 +117,8 @@ function tell(
 ): CallToolResult {
   // Boundary: a tool the caller may not see is answered like a missing one; the call is recorded all the same.
   if (listed === undefined && ended.outcome.status === 'refused') throw unknownTool(call.tool);
-  const approval = open ?? openRequest(door, call, ended);
   const isMcpResult = listed?.tool.isMcpResult === true;
-  const result = resultOf(ended, isMcpResult, approval === null ? null : toldApproval(approval));
+  const result = resultOf(ended, isMcpResult, open ?? openRequest(door.gateway, ended));
   return server.projectCallToolResult(result, listed?.wire.outputSchema);
 }
 

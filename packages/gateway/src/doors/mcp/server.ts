@@ -3,9 +3,11 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  type ServerContext,
   type ServerOptions,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import type { Asking } from './ask-approval.ts';
 import { callTool } from './call-tool.ts';
 import type { Client, Door } from './door.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
@@ -82,20 +84,17 @@ export function makeServer(door: Door, client: Client): Server {
     if (page === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid cursor');
     return page;
   });
-  server.setRequestHandler('tools/call', CALLED, (params, ctx) =>
-    callTool({ door, client, server, ctx }, params),
-  );
+  const askingIn = (ctx: ServerContext): Asking => ({ door, client, server, ctx });
+  server.setRequestHandler('tools/call', CALLED, (params, ctx) => callTool(askingIn(ctx), params));
   server.setRequestHandler('resources/list', PAGED, ({ cursor }) => listResources(door, caller, cursor));
   server.setRequestHandler('resources/templates/list', PAGED, () => listTemplates(door, caller));
-  server.setRequestHandler('resources/read', READ, ({ uri }, ctx) =>
-    readResource({ door, client, server, ctx }, uri),
-  );
+  server.setRequestHandler('resources/read', READ, ({ uri }, ctx) => readResource(askingIn(ctx), uri));
   server.setRequestHandler('prompts/list', PAGED, () => listPrompts(door, caller));
   server.setRequestHandler('prompts/get', PROMPTED, (params, ctx) =>
-    getPrompt({ door, client, server, ctx }, params.name, params.arguments ?? {}),
+    getPrompt(askingIn(ctx), params.name, params.arguments ?? {}),
   );
   server.setRequestHandler('completion/complete', COMPLETED, (params, ctx) =>
-    complete({ door, client, server, ctx }, params),
+    complete(askingIn(ctx), params),
   );
   server.onerror = (error) => door.log('debug', 'mcp.error', { name: error.name });
   return server;

@@ -1,4 +1,5 @@
 import type { Tool as WireTool } from '@modelcontextprotocol/server';
+import { cached } from '../../core/cached.ts';
 import type { Caller } from '../../core/caller.ts';
 import { safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
@@ -110,7 +111,7 @@ const wires: WeakMap<Tool, WireTool> = new WeakMap();
 function makeList(version: string, tools: readonly Tool[]): Omit<ToolList, 'lookedAtMs'> {
   const byName = new Map<string, ListedTool>();
   for (const tool of tools) {
-    const wire = wireOf(tool);
+    const wire = cached(wires, tool, () => makeWire(tool));
     // Of two ids that clients could not distinguish, the first is shown.
     if (!byName.has(wire.name)) byName.set(wire.name, { tool, wire });
   }
@@ -124,15 +125,6 @@ function cursorAfter(id: string): string {
 function toolBefore(cursor: string): string | null {
   const id = Buffer.from(cursor, 'base64url').toString();
   return isToolName(id) && cursorAfter(id) === cursor ? id : null;
-}
-
-function wireOf(tool: Tool): WireTool {
-  let wire = wires.get(tool);
-  if (wire === undefined) {
-    wire = makeWire(tool);
-    wires.set(tool, wire);
-  }
-  return wire;
 }
 
 function makeWire(tool: Tool): WireTool {

@@ -1,3 +1,4 @@
+import { cached } from '../../core/cached.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
@@ -12,18 +13,11 @@ import { ownerOf } from './door.ts';
  * the caller may get prompts or read resources. A server cannot impersonate us, nor one listed before it.
  */
 
-export type OfferedPrompt = {
-  readonly prompt: ListedPrompt;
-  readonly get: Tool;
-  readonly complete: Tool | null;
-};
-export type OfferedResource = {
-  readonly resource: ListedResource;
-  readonly read: Tool;
-  readonly complete: Tool | null;
-};
+type Completed = { readonly complete: Tool | null };
+export type OfferedPrompt = Completed & { readonly prompt: ListedPrompt; readonly get: Tool };
+export type OfferedResource = Completed & { readonly resource: ListedResource; readonly read: Tool };
 
-export type Offered = {
+type Offered = {
   /** By the names that clients know. */
   readonly prompts: ReadonlyMap<string, OfferedPrompt>;
   readonly resources: ReadonlyMap<string, OfferedResource>;
@@ -37,7 +31,7 @@ const OWN = /^palisade:/i;
 
 export class UpstreamOffers {
   readonly #gateway: Gateway;
-  readonly #kept = new Map<string, { readonly version: string; readonly offered: Offered }>();
+  readonly #kept = new Map<string, Offered>();
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
@@ -45,17 +39,10 @@ export class UpstreamOffers {
 
   /** What this caller sees, made once and kept until something changes. */
   of(caller: Caller): Offered {
-    const version = toolsVersion(this.#gateway);
-    const owner = ownerOf(caller);
-    const kept = this.#kept.get(owner);
-    if (kept?.version === version) return kept.offered;
     const { policy, upstreams } = this.#gateway;
-    const isVisible = visibility(policy, caller.principal, caller.tenant);
-    const offered = makeOffered(upstreams.tools.offers(), isVisible);
-    this.#kept.delete(owner);
-    if (this.#kept.size >= MOST_LISTS) this.#kept.delete(this.#kept.keys().next().value ?? '');
-    this.#kept.set(owner, { version, offered });
-    return offered;
+    const make = () =>
+      makeOffered(upstreams.tools.offers(), visibility(policy, caller.principal, caller.tenant));
+    return cached(this.#kept, `${toolsVersion(this.#gateway)} ${ownerOf(caller)}`, make, MOST_LISTS);
   }
 
   /** The resource at this address, or the template that it is of. */

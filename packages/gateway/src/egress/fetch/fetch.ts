@@ -4,6 +4,7 @@ import { formatAddress } from '../address.ts';
 import { formatHost, formatUrl, type Site } from '../authority.ts';
 import { type ConnectFailure, openChannel, type Reached, reach } from '../connect.ts';
 import { completeLimits, DEFAULT_FETCH_LIMITS } from '../limits.ts';
+import { findOverrides, newFormWatch, type Override } from '../overrides.ts';
 import { type Filled, fillIn, hideInFields, UNQUOTED_RESPONSE } from '../secrets.ts';
 import {
   type Arrival,
@@ -93,7 +94,8 @@ function tooManyRedirects(most: number): FetchFailed {
 async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetched<FetchAnswer>> {
   const { terms, hops, limits, watch } = run;
   const { host, port, scheme, path } = prepared.url;
-  const egress = { host, port, scheme, method: prepared.method, path };
+  const overrides = overridesOf(prepared);
+  const egress = { host, port, scheme, method: prepared.method, path, overrides };
   const filled = fillIn(prepared.fields, egress, terms.secrets ?? []);
   const message = formatMessage({ ...prepared, fields: filled.fields });
   const tooLarge = refuseSize(message, run);
@@ -131,6 +133,11 @@ async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetche
   } finally {
     if (connection.ok) connection.value.socket.destroy();
   }
+}
+
+function overridesOf({ url, fields, body }: PreparedRequest): readonly Override[] {
+  const inForm = body === null ? null : (newFormWatch(fields)?.(body) ?? null);
+  return [...findOverrides(fields, url.path), ...(inForm === null ? [] : [inForm])];
 }
 
 /** Boundary: a secret that a target echoes, above all in a Location, is replaced by its placeholder. */

@@ -22,8 +22,6 @@ type ReadHeadTerms = HeadTerms & {
   readonly onBytes?: (bytes: number) => void;
 };
 
-type Fault = { readonly is: string; readonly expected: string };
-
 const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
@@ -115,7 +113,7 @@ export class HeadReader {
   }
 
   /** Boundary: programs differ on what ends a line and where a text ends; nothing ambiguous passes. */
-  #faultOf(byte: number): Fault | null {
+  #faultOf(byte: number): Pick<HttpProblem, 'is' | 'expected'> | null {
     if (this.#sawCr) return byte === LF ? null : { is: 'it has a CR alone', expected: LINE_END };
     if (byte === LF) return { is: 'it has an LF alone', expected: LINE_END };
     if (byte === CR || byte === TAB || (byte >= SPACE && byte !== DELETE)) return null;

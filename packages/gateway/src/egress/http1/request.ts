@@ -12,6 +12,7 @@ import {
   type Site,
 } from '../authority.ts';
 import type { EgressRequest } from '../decide.ts';
+import { findOverrides } from '../overrides.ts';
 import {
   endToEnd,
   type Field,
@@ -165,7 +166,7 @@ function readPlain(
   hostPort: number,
 ): HttpResult<PlainRequest> {
   const { method, minor, rawTarget } = line;
-  const egress = { host, port, scheme, method, path };
+  const egress = { host, port, scheme, method, path, overrides: findOverrides(fields, path) };
   const wrong = problemWithHost(fields, egress, { minor, hostPort });
   if (wrong !== null) return rejectTarget(rawTarget, wrong, formatAuthority(host, port));
   const unsupported = rejectUnsupported(fields, egress);

@@ -5,6 +5,7 @@ import type { Connection } from '../connect.ts';
 import { denyNow, type EgressDecision, type EgressRequest, type Judge } from '../decide.ts';
 import type { HttpProblem, HttpResult } from '../http1/fields.ts';
 import { PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
+import type { Override } from '../overrides.ts';
 import type { Ledger, OpenRecord } from './ledger.ts';
 import { reset } from './relay.ts';
 
@@ -14,7 +15,6 @@ type ExchangeTerms = {
   readonly limits: ProxyLimits;
   /** False when anything sent to the client would look like an answer of the target. */
   readonly canAnswer: boolean;
-  /** Called when everything of it is closed. */
   readonly onGone: () => void;
 };
 
@@ -51,7 +51,6 @@ export class ProxyExchange {
     client.once('close', (hadError) => this.#onClosed(hadError));
   }
 
-  /** The current channel to the client. */
   get client(): Socket {
     return this.#client;
   }
@@ -137,6 +136,13 @@ export class ProxyExchange {
     if (denial !== null) this.refuse({ status: 403, why: denial.why });
   }
 
+  /** Decides again on a request that turns out to have a method or a path that a server may read elsewhere. */
+  override(override: Override, judge: Judge): void {
+    if (this.#request === null) return;
+    this.#request = { ...this.#request, overrides: [...(this.#request.overrides ?? []), override] };
+    this.recheck(judge);
+  }
+
   /** Sends a refusal, or cuts when no answer is possible any more. */
   refuse(refusal: Refusal): void {
     if (this.isOver) return;
@@ -157,7 +163,6 @@ export class ProxyExchange {
     this.destroy();
   }
 
-  /** Ends a completed exchange. */
   finish(): void {
     if (this.isOver) return;
     this.#target?.socket.destroy();

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import { accept, reject, sentenceOf } from '../../core/result.ts';
 import { formatChunks, newBodyReader } from '../http1/body.ts';
-import { type Framing, type HttpResult, rejectBody } from '../http1/fields.ts';
+import { type HttpResult, rejectBody } from '../http1/fields.ts';
 import { formatRequestHead, type PlainRequest } from '../http1/request.ts';
 import { formatResponseHead, LATE_STATUS, type Response, readResponse } from '../http1/response.ts';
 import type { ProxyLimits } from '../limits.ts';
+import { newFormWatch } from '../overrides.ts';
 import { type Filled, fillIn, hideInFields, UNQUOTED_BODY, UNQUOTED_RESPONSE } from '../secrets.ts';
 import { type ProxyExchange, refusalOf } from './exchange.ts';
 import type { ProxyRun } from './receive.ts';
@@ -21,14 +22,15 @@ export async function forward(
   exchange: ProxyExchange,
   request: PlainRequest,
   target: Socket,
-  { limits, secrets }: ProxyRun,
+  run: ProxyRun,
 ): Promise<void> {
+  const { limits, secrets } = run;
   const filled = fillIn(request.fields, request.egress, secrets);
   exchange.begin(filled.used);
   const head = formatRequestHead({ ...request, fields: filled.fields });
   if (!exchange.pass('bytesOut', head.length)) return;
   target.write(head);
-  passRequestBody(exchange, request.framing, target);
+  passRequestBody(exchange, request, target, run);
   const response = await receiveResponse(exchange, request, target, { limits, filled });
   if (exchange.isOver) return;
   if (!response.ok) {
@@ -39,8 +41,14 @@ export async function forward(
   passResponseBody(exchange, response.value, target, { minor: request.minor, isQuotable: !filled.isBound });
 }
 
-function passRequestBody(exchange: ProxyExchange, framing: Framing, target: Socket): void {
+function passRequestBody(
+  exchange: ProxyExchange,
+  { framing, fields }: PlainRequest,
+  target: Socket,
+  run: ProxyRun,
+): void {
   const { client } = exchange;
+  const findOverride = newFormWatch(fields);
   const body = newBodyReader(framing, 'request');
   relay(client, target, (piece) => {
     // Boundary: what follows the request is read, to notice a disconnect, and discarded.
@@ -49,6 +57,10 @@ function passRequestBody(exchange: ProxyExchange, framing: Framing, target: Sock
     if (!data.ok) {
       exchange.refuse(refusalOf(data.problem));
       return [];
+    }
+    for (const part of data.value) {
+      const override = findOverride?.(part) ?? null;
+      if (override !== null) exchange.override(override, run);
     }
     const parts = framing.kind === 'chunked' ? formatChunks(data.value, body.isDone()) : data.value;
     return exchange.pass('bytesOut', bytesIn(parts)) ? parts : [];

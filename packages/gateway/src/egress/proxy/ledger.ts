@@ -4,7 +4,6 @@ import type { DecidedRequest, EgressDecision, EgressRequest } from '../decide.ts
 import type { ProxyLimits } from '../limits.ts';
 import type { Refusal } from './exchange.ts';
 
-/** The decision on one request, and its outcome. */
 export type DecisionRecord = DecidedRequest & {
   /** Why the proxy ended what it had allowed; null when it did not. */
   readonly cut: string | null;

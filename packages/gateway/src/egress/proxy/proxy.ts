@@ -1,14 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Server, Socket } from 'node:net';
-import type { EgressTerms } from '../connect.ts';
+import { connect, type Server, type Socket } from 'node:net';
+import { reject } from '../../core/result.ts';
+import { type ConnectFailure, type Connection, type EgressTerms, openChannel, reach } from '../connect.ts';
+import type { ProxyRequest } from '../http1/request.ts';
 import { completeLimits, DEFAULT_PROXY_LIMITS, PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
 import { checkSecretValue } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
-import { formatRefusal, ProxyExchange } from './exchange.ts';
+import { formatRefusal, ProxyExchange, type Refusal, type Served } from './exchange.ts';
+import { forward } from './forward.ts';
 import { Ledger, type ProxyFacts } from './ledger.ts';
-import type { CredentialCheck, EgressDoor, ProxyRun } from './receive.ts';
-import { reset } from './relay.ts';
-import { serve } from './serve.ts';
+import { type CredentialCheck, type EgressDoor, type ProxyRun, receive } from './receive.ts';
+import { connectForRelay, reset } from './relay.ts';
+import { lookInside, tunnel } from './tunnel.ts';
 
 /*
  * The HTTP proxy of one run. What comes in is hostile: the clients, the names they request, the targets that respond. A
@@ -53,7 +56,7 @@ export function openProxy(options: ProxyOptions): Proxy {
   const servers = new Set<Server>();
   let isClosed = false;
 
-  const receive = (client: Socket, door: EgressDoor | null) => {
+  const take = (client: Socket, door: EgressDoor | null) => {
     const canAnswer = door === null || door.isHttp;
     // A socket that is already closed fires no further event.
     if (isClosed || client.destroyed) {
@@ -82,7 +85,7 @@ export function openProxy(options: ProxyOptions): Proxy {
       servers.add(server);
       // A connection that cannot be accepted, for lack of descriptors, say, is lost; it must not end the program.
       server.on('error', () => {});
-      server.on('connection', (client) => receive(client, door));
+      server.on('connection', (client) => take(client, door));
     },
     recheck: () => {
       for (const exchange of open) exchange.recheck(run);
@@ -121,4 +124,51 @@ function newCredentialCheck(token: string): CredentialCheck {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+const STATUSES: Readonly<Record<ConnectFailure['cause'], number>> = {
+  denied: 403,
+  unreachable: 502,
+  timeout: 504,
+};
+
+/** Serves the one request of a connection, or refuses it. The door is null for a connection to the proxy itself. */
+async function serve(exchange: ProxyExchange, run: ProxyRun, door: EgressDoor | null): Promise<void> {
+  const first = await receive(exchange, run, door);
+  const request = first?.ok ? await lookInside(exchange, first.value, run) : first;
+  if (request === null) return exchange.finish();
+  if (!request.ok) return exchange.refuse(request.problem);
+  const target = await reachTarget(exchange, request.value, run);
+  if (!target.ok) return exchange.refuse(target.problem);
+  exchange.reached(target.value);
+  if (exchange.isOver) return;
+  const { socket } = target.value;
+  if (request.value.kind === 'tunnel') return tunnel(exchange, request.value.egress.host, socket);
+  const trust = { withinMs: run.limits.connectMs, signal: exchange.signal, trust: run.trust };
+  const channel = await openChannel(socket, request.value.egress, trust);
+  if (!channel.ok) return exchange.refuse(failed(channel.problem));
+  exchange.heed(channel.value);
+  await forward(exchange, request.value, channel.value, run);
+}
+
+/** Records what is decided on a request before anything leaves, and connects to its target. */
+async function reachTarget(
+  exchange: ProxyExchange,
+  { kind, egress, method }: ProxyRequest,
+  run: ProxyRun,
+): Promise<Served<Connection>> {
+  const { decision, connection } = await reach(egress, {
+    list: run.list,
+    resolve: run.resolve,
+    connectMs: run.limits.connectMs,
+    signal: exchange.signal,
+    open: kind === 'tunnel' ? connectForRelay : connect,
+    onDecision: (made) => exchange.decided(egress, run.ledger.open(egress, method, made)),
+  });
+  exchange.revise(decision);
+  return connection.ok ? connection : reject(failed(connection.problem));
+}
+
+function failed({ cause, why }: ConnectFailure): Refusal {
+  return { status: STATUSES[cause], why };
 }

@@ -79,7 +79,10 @@ export async function readRequest<T>(
   const lines = await readHead(client, {
     side: 'request',
     headBytes: limits.headBytes,
-    checkFirst: (line) => problemIn(parseRequestLine(line)),
+    checkFirst: (line) => {
+      const first = parseRequestLine(line);
+      return first.ok ? null : first.problem;
+    },
     withinMs: limits.headMs,
     late: { status: 408, subject: 'request', is: 'it is not complete', expected },
   });
@@ -96,8 +99,4 @@ function admit(request: ProxyRequest, { ledger }: ProxyRun): Served<ProxyRequest
 
 export function bodyBytes(request: ProxyRequest): number {
   return request.kind === 'plain' && request.framing.kind === 'length' ? request.framing.bytes : 0;
-}
-
-function problemIn(result: HttpResult<unknown>) {
-  return result.ok ? null : result.problem;
 }

@@ -49,7 +49,6 @@ function establish(exchange: ProxyExchange): void {
  * before there is a request is recorded as CONNECT.
  */
 
-/** What happens to TLS inside an inspected tunnel. */
 type TunnelTls = { readonly opener: Interceptor } | { readonly denial: Denial };
 
 type ReadTunnel = {
@@ -136,7 +135,6 @@ async function openTunnel(
   return accepted.ok ? accept({ socket: accepted.value, scheme: 'https' }) : reject(denied(accepted.problem));
 }
 
-/** Records a failed tunnel, and returns the answer to it. */
 function recordDenial(
   exchange: ProxyExchange,
   { egress }: ReadTunnel,

@@ -65,7 +65,6 @@ const KEY_HEADER_BYTES = 26;
 const ALGORITHM = der.sequence(der.objectId(OID.ecdsaWithSha256));
 const KEY_CERT_SIGN = der.bitString(Uint8Array.of(0b0000_0100), 2);
 const DIGITAL_SIGNATURE = der.bitString(Uint8Array.of(0b1000_0000), 7);
-/** Numbers of the forms of a name. */
 const [DNS_NAME, IP_ADDRESS] = [2, 7];
 const AUTHORITY_EXTENSIONS = [
   // Boundary: what it signs can sign nothing more.

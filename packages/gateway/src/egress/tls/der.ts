@@ -48,7 +48,6 @@ export function utf8(text: string): Buffer {
   return value(TAG.utf8, Buffer.from(text));
 }
 
-/** An object identifier from its dotted form. */
 export function objectId(dotted: string): Buffer {
   const [first = 0, second = 0, ...others] = dotted.split('.').map(Number);
   return value(TAG.objectId, Uint8Array.of(first * 40 + second), ...others.map(septets));

@@ -4,7 +4,7 @@ import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { accept } from '../../core/result.ts';
 import type { Journal } from '../../journal/journal.ts';
-import type { AuditSubject } from '../../skills/audit/check.ts';
+import type { AuditSeverity, AuditSubject } from '../../skills/audit/check.ts';
 import { PROSE_CHECKS } from '../../skills/audit/checks/prose.table.ts';
 import { fold } from '../../skills/audit/prose/fold.ts';
 import { findHidden } from '../../skills/audit/prose/hidden.ts';
@@ -13,9 +13,17 @@ import { stringsOf } from '../../skills/audit/prose/material.ts';
 import { findPhrases } from '../../skills/audit/prose/phrases.ts';
 import type { Store } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
-import { type Definition, everyDefinition, type OfferRead, setOf } from '../../upstreams/definition.ts';
-import { differenceOf, inWords } from '../../upstreams/difference.ts';
 import {
+  type Definition,
+  type DefinitionSet,
+  everyDefinition,
+  type OfferRead,
+  setOf,
+} from '../../upstreams/definition.ts';
+import { differenceOf, inWords } from '../../upstreams/difference.ts';
+import { DEFINITION_LIMITS } from '../../upstreams/listed.ts';
+import {
+  holdFirst,
   type Offer,
   type Pin,
   pinFirst,
@@ -27,7 +35,8 @@ import {
 
 /*
  * Compares what a server offers with what was accepted: pinned the first time, and quarantined when it differs. Its
- * prose is subject to the same checks as that of skills.
+ * prose is subject to the same checks as that of skills; where they find something that a person must judge, already the
+ * first offer is quarantined.
  */
 
 /** On whose behalf a server is started. */
@@ -61,9 +70,7 @@ export function compareWithPin(
     if (pin === null) {
       // Boundary: a new server whose tools cannot be read is not pinned.
       if (offer === null) return { kind: 'unreadable', reason: unreadable };
-      pinFirst(tx, name, offer, { by: formatPrincipal(requester.principal), nowMs });
-      record(records, tx, { kind: 'upstream-pinned', name, requester, body: pinnedBody(offer) });
-      return { kind: 'pinned' };
+      return pinOrHold(records, tx, offer, { name, requester, nowMs });
     }
     if (isSame(pin, rule, read)) {
       if (offer !== null && isRelisted(pin, read)) relist(tx, name, offer.set);
@@ -79,6 +86,38 @@ export function compareWithPin(
     }
     return { kind: 'quarantined', reason };
   });
+}
+
+type FirstOffer = { readonly name: string; readonly requester: Requester; readonly nowMs: number };
+
+function pinOrHold(
+  records: PinRecords,
+  tx: Transaction,
+  offer: Offer,
+  { name, requester, nowMs }: FirstOffer,
+): OfferStatus {
+  const body = pinnedBody(offer);
+  const reason = whyToHold(offer.set);
+  // Boundary: text that a person must judge is not accepted by the agent that happens to connect first.
+  if (reason !== null) {
+    holdFirst(tx, name, offer, { reason, nowMs });
+    record(records, tx, { kind: 'upstream-held', name, requester, body: { ...body, why: reason } });
+    return { kind: 'quarantined', reason };
+  }
+  pinFirst(tx, name, offer, { by: formatPrincipal(requester.principal), nowMs });
+  record(records, tx, { kind: 'upstream-pinned', name, requester, body });
+  return { kind: 'pinned' };
+}
+
+const MAX_NAMED_FINDINGS = 3;
+
+/** Why a first offer is not accepted by itself: refusals and warnings, as in an audit, need a person. */
+function whyToHold(set: DefinitionSet): string | null {
+  const severe = findingsIn(everyDefinition(set)).filter(({ severity }) => severity !== 'note');
+  if (severe.length === 0) return null;
+  const named = severe.slice(0, MAX_NAMED_FINDINGS).map(({ check, where }) => `${check} in ${where}`);
+  const more = severe.length - named.length;
+  return `its texts have findings that a person must judge: ${named.join('; ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
 function isOfferedAgain({ offered, offeredRule }: Pin, offer: Offer | null): boolean {
@@ -108,6 +147,8 @@ export function withAcceptedResources(
 }
 
 function reasonFor(pin: Pin, { set, rule }: Offer): string {
+  if (pin.acceptedBy === null)
+    return whyToHold(set) ?? 'its first offer had findings, and no person has accepted it or this one';
   if (pin.rule === rule && set.digest === pin.accepted.digest)
     return 'it offered other tools, and offers the accepted ones again';
   const command = pin.rule === rule ? '' : 'its command was changed; ';
@@ -129,7 +170,7 @@ export function pinnedBody({ set, rule }: Offer): { readonly [key: string]: Json
 const MAX_RECORDED_FINDINGS = 50;
 
 type UpstreamRecord = {
-  readonly kind: 'upstream-pinned' | 'upstream-changed' | 'upstream-accepted';
+  readonly kind: 'upstream-pinned' | 'upstream-held' | 'upstream-changed' | 'upstream-accepted';
   readonly name: string;
   readonly requester: Requester;
   readonly body: { readonly [key: string]: Json };
@@ -154,12 +195,13 @@ export function record(
 export type ProseFinding = {
   /** The id of the check, as in docs/skill-audit.md. */
   readonly check: string;
-  readonly severity: string;
+  readonly severity: AuditSeverity;
   readonly where: string;
   readonly what: string;
 };
 
-const MAX_STRINGS = 2_000;
+/** More than the largest definition can have: text behind many empty strings is searched too. */
+const MAX_STRINGS = DEFINITION_LIMITS.definitionBytes;
 const MAX_FINDINGS = 200;
 
 /** The findings of the prose checks in titles, descriptions and schemas, bounded. */
@@ -188,13 +230,6 @@ function textsOf({ name, title, description, inputSchema, outputSchema }: Defini
 
 function material(kind: 'name' | 'listed', where: string, text: string): Material {
   const folded = fold(text);
-  return {
-    kind,
-    where,
-    text,
-    hasLines: false,
-    folded,
-    phrases: findPhrases(folded),
-    hidden: findHidden(text),
-  };
+  const seen = { folded, phrases: findPhrases(folded), hidden: findHidden(text) };
+  return { kind, where, text, hasLines: false, ...seen };
 }

@@ -1,5 +1,5 @@
 import { CodedError } from '../../core/coded-error.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { accept, reject } from '../../core/result.ts';
 import { type OfferRead, readDefinitions, setOf } from '../../upstreams/definition.ts';
 import { DEFINITION_LIMITS, LISTED_LIMITS, type RawListed, readListed } from '../../upstreams/listed.ts';
@@ -51,17 +51,9 @@ export function paramsFor({ meta }: Dialect, params: JsonObject): JsonObject {
 }
 
 function hasOf(capabilities: Json | undefined): Dialect['has'] {
-  const declared = typeof capabilities === 'object' && capabilities !== null ? capabilities : {};
-  const { prompts, resources, completions } = declared as JsonObject;
-  return {
-    prompts: isDeclared(prompts),
-    resources: isDeclared(resources),
-    completions: isDeclared(completions),
-  };
-}
-
-function isDeclared(capability: Json | undefined): boolean {
-  return typeof capability === 'object' && capability !== null;
+  const declared: Partial<JsonObject> = isJsonObject(capabilities) ? capabilities : {};
+  const has = (name: string) => typeof declared[name] === 'object' && declared[name] !== null;
+  return { prompts: has('prompts'), resources: has('resources'), completions: has('completions') };
 }
 
 function unknownVersion(version: unknown): CodedError {
@@ -74,11 +66,7 @@ function unknownVersion(version: unknown): CodedError {
 
 /** Lists tools, prompts, resources and templates; the problem is the first unusable one. */
 export async function listAll(peer: Peer, dialect: Dialect): Promise<OfferRead> {
-  const tools = await pagesOf(peer, dialect, {
-    method: 'tools/list',
-    key: 'tools',
-    most: DEFINITION_LIMITS.tools,
-  });
+  const tools = await pagesOf(peer, dialect, TOOLS);
   if (tools === null) return reject('its list of tools has no end or is too large');
   if (tools === 'none') return reject('it answered tools/list without a list');
   const read = readDefinitions(tools);
@@ -102,6 +90,7 @@ async function listBeside(peer: Peer, dialect: Dialect): Promise<RawListed | nul
 
 type List = { readonly method: string; readonly key: string; readonly most: number };
 
+const TOOLS: List = { method: 'tools/list', key: 'tools', most: DEFINITION_LIMITS.tools };
 const PROMPTS: List = { method: 'prompts/list', key: 'prompts', most: LISTED_LIMITS.prompts };
 const TEMPLATES: List = {
   method: 'resources/templates/list',

@@ -76,8 +76,7 @@ export class UpstreamServers {
       if (!(error instanceof CodedError)) throw error;
     });
     const timer = new AbortController();
-    const { signal } = timer;
-    const late = setTimeout(timeoutMs ?? CONNECT_MS, undefined, { signal }).catch(() => undefined);
+    const late = setTimeout(timeoutMs ?? CONNECT_MS, undefined, timer).catch(() => undefined);
     await Promise.race([connected, late]).finally(() => timer.abort());
   }
 

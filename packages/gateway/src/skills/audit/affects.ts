@@ -1,8 +1,10 @@
-import type { Advisory, AffectedPackage, AffectedRange, RangeEvent } from '../advisories.ts';
+import { orElse } from '../../core/or-else.ts';
+import type { Advisory, AffectedPackage, RangeEvent } from '../advisories.ts';
+import type { ManifestComponent } from '../manifest/manifest.ts';
 import { compareVersions, parseVersion } from '../semver.ts';
 
 /** What a bill of materials or a manifest says that a skill was made of. */
-export type Component = { readonly name: string; readonly version: string; readonly purl: string | null };
+export type Component = Pick<ManifestComponent, 'name' | 'version' | 'purl'>;
 
 export type Affecting = {
   /** False: the component says too little of itself to be sure that it is this package. */
@@ -76,7 +78,7 @@ function hasVersion({ versions, ranges, isEveryVersion }: AffectedPackage, versi
 }
 
 /** Walks the events in the order of their versions, as OSV has it. */
-function isWithin({ events }: AffectedRange, version: string): boolean {
+function isWithin({ events }: AffectedPackage['ranges'][number], version: string): boolean {
   const limits = events.filter(({ kind }) => kind === 'limit');
   const isBelow = limits.some((limit) => limit.version === '*' || order(version, limit.version) < 0);
   if (limits.length > 0 && !isBelow) return false;
@@ -178,9 +180,5 @@ function parsePurl(text: string): Purl | null {
 }
 
 function decode(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return orElse(() => decodeURIComponent(name), name);
 }

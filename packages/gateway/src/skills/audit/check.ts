@@ -14,11 +14,21 @@ export type Sighting = { readonly where: string; readonly what: string; readonly
 type Remark = string | Omit<Sighting, 'where'>;
 
 /** What a check says of one thing that it looked at; null: nothing. */
-export type Remarks = Remark | null | readonly Remark[];
+type Remarks = Remark | null | readonly Remark[];
 
 export function sightingsAt(where: string, remarks: Remarks): readonly Sighting[] {
   const all = remarks === null ? [] : [remarks].flat();
   return all.map((each) => (typeof each === 'string' ? { where, what: each } : { where, ...each }));
+}
+
+/** Makes the checks of all things of a kind: `list` says where each is, and a check what there is to say of it. */
+export function each<Thing>(
+  list: (subject: AuditSubject) => Iterable<readonly [where: string, thing: Thing]>,
+): (look: (thing: Thing, subject: AuditSubject) => Remarks) => AuditCheck['look'] {
+  return (look) =>
+    function* (subject) {
+      for (const [where, thing] of list(subject)) yield* sightingsAt(where, look(thing, subject));
+    };
 }
 
 /** What is said of these if there are any. */

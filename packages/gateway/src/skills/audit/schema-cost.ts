@@ -1,5 +1,6 @@
+import { isJsonObject } from '../../core/json.ts';
 import type { JsonSchema } from '../../core/tool.ts';
-import { canMeet, edgesOf, isSchema, type SchemaEdge, typesOf } from './schema-parts.ts';
+import { canMeet, edgesOf, type SchemaEdge, typesOf } from './schema-parts.ts';
 
 /*
  * The cost of compiling a schema and validating against it. Compiling inlines most references, and a value is validated
@@ -132,12 +133,12 @@ function loopsOf(root: JsonSchema): readonly (readonly Part[])[] {
 }
 
 function areScalars(items: JsonSchema[string] | undefined): boolean {
-  const types = items !== undefined && isSchema(items) ? typesOf(items) : [];
+  const types = isJsonObject(items) ? typesOf(items) : [];
   return types.length > 0 && !types.some((type) => type === 'object' || type === 'array');
 }
 
 function keysOf(value: JsonSchema[string] | undefined): readonly string[] {
-  return value !== undefined && isSchema(value) ? Object.keys(value) : [];
+  return isJsonObject(value) ? Object.keys(value) : [];
 }
 
 function lengthOf(value: JsonSchema[string] | undefined): number {

@@ -1,4 +1,6 @@
-import type { Json } from '../../core/json.ts';
+import { cached } from '../../core/cached.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import { AUDIT_LIMITS } from '../limits.ts';
 
@@ -28,9 +30,7 @@ const walked = new WeakMap<JsonSchema, Parts>();
 
 /** All parts of a schema, the whole first, and how deep they are nested. */
 export function schemaParts(schema: JsonSchema): Parts {
-  const known = walked.get(schema) ?? walkParts(schema);
-  walked.set(schema, known);
-  return known;
+  return cached(walked, schema, () => walkParts(schema));
 }
 
 function walkParts(schema: JsonSchema): Parts {
@@ -62,7 +62,8 @@ function* childrenOf(schema: JsonSchema): Iterable<SchemaChild> {
   for (const keyword of KEYWORDS) {
     const value = schema[keyword];
     if (value === undefined) continue;
-    for (const [name, child] of named(keyword, value)) if (isSchema(child)) yield { keyword, name, child };
+    for (const [name, child] of named(keyword, value))
+      if (isJsonObject(child)) yield { keyword, name, child };
   }
 }
 
@@ -76,12 +77,7 @@ function* partsIn({ schema, path }: SchemaPart): Iterable<SchemaPart> {
 function named(keyword: string, value: Json): readonly (readonly [name: string, child: Json])[] {
   if (Array.isArray(value))
     return [...(value as readonly Json[]).entries()].map(([at, child]) => [String(at), child]);
-  return NAMED.includes(keyword) && isSchema(value) ? Object.entries(value) : [['', value]];
-}
-
-/** Whether a value can be a schema with keywords in it. */
-export function isSchema(value: Json): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return NAMED.includes(keyword) && isJsonObject(value) ? Object.entries(value) : [['', value]];
 }
 
 /** Which part of a value the target schema is applied to: the same value, or one inside of it. */
@@ -140,16 +136,10 @@ function referredIn(root: JsonSchema, reference: string): JsonSchema | null {
   let value: Json | undefined = root;
   for (const part of reference.split('/').slice(1)) {
     if (typeof value !== 'object' || value === null) return null;
-    const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    const key = orElse(() => decodeURIComponent(part), part)
+      .replaceAll('~1', '/')
+      .replaceAll('~0', '~');
     value = Object.hasOwn(value, key) ? (value as Record<string, Json>)[key] : undefined;
   }
-  return value !== undefined && isSchema(value) ? value : null;
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+  return isJsonObject(value) ? value : null;
 }

@@ -22,7 +22,7 @@ export type Capability = {
   /** Whether it reaches what exists beside the call and after it; only that can be withheld. */
   readonly isReaching: boolean;
 
-  /** The key below `capabilities` that asks for it, and every key with its rule. */
+  /** The key below `capabilities` that asks for it, and every key below it with its rule. */
   readonly manifestKey: string;
   readonly keys: readonly ManifestKey[];
   /** What its keys must be to each other; what did not fit its own key is not checked again. */

@@ -2,7 +2,7 @@ import { anyText, list, object } from '../../core/json-shape.ts';
 import { accept } from '../../core/result.ts';
 import { flag as flagShape } from '../../core/shape.ts';
 import { flagIn, isSet, tablesIn, textOf } from '../manifest/checked.ts';
-import { flag, MOST_ASKED, required, tables } from '../manifest/key-rows.ts';
+import { flag, MOST_ASKED, required, tables, within } from '../manifest/key-rows.ts';
 import { type Capability, parseNameAndMode, report } from './capability.ts';
 
 const CHANNELS = list(object({ name: anyText, publish: flagShape, receive: flagShape }));
@@ -14,12 +14,11 @@ export const channels: Capability = {
   kind: 'channel',
   isReaching: true,
   manifestKey: 'channels',
-  keys: [
-    tables('capabilities.channels[]', 0, MOST_ASKED, 'Channels between skills.'),
-    required('capabilities.channels[].name', 'capability-name', 'news', 'The name of the channel.'),
-    flag('capabilities.channels[].publish', false, 'It sends messages.'),
-    flag('capabilities.channels[].receive', false, 'It receives messages.'),
-  ],
+  keys: within(tables('channels[]', 0, MOST_ASKED, 'Channels between skills.'), [
+    required('name', 'capability-name', 'news', 'The name of the channel.'),
+    flag('publish', false, 'It sends messages.'),
+    flag('receive', false, 'It receives messages.'),
+  ]),
   check: (asks, context) => {
     for (const [i, channel] of tablesIn(asks, 'channels').entries()) {
       if (flagIn(channel, 'publish') !== false || flagIn(channel, 'receive') !== false) continue;

@@ -2,8 +2,7 @@ import { quote } from '../../core/hostile-text.ts';
 import { anyText, list, orNull } from '../../core/json-shape.ts';
 import { accept, reject } from '../../core/result.ts';
 import type { WasmGrants } from '../../core/wasm.ts';
-import { formatAddress } from '../../egress/address.ts';
-import { isInside, widthOf } from '../../egress/address-range.ts';
+import { formatAddress, isInside, widthOf } from '../../egress/address.ts';
 import { DEFAULT_PORTS } from '../../egress/authority.ts';
 import { type HostPattern, parseRule, type Rule } from '../../egress/rule.ts';
 import { type Checked, listIn, textsIn } from '../manifest/checked.ts';
@@ -20,13 +19,13 @@ export const http: Capability = {
   manifestKey: KEY,
   keys: [
     texts(
-      `capabilities.${KEY}`,
+      KEY,
       'egress-entry',
       ['api.example.com:443'],
       'Hosts that it sends requests to; each entry is a capability of its own.',
     ),
     flag(
-      'capabilities.allow_wildcards',
+      'allow_wildcards',
       false,
       'Confirms that wildcard hosts, address ranges and the root of the storage are intended.',
     ),

@@ -38,7 +38,7 @@ export const CAPABILITY_KEYS: readonly ManifestKey[] = ALL.flatMap(({ keys }) =>
 
 /** The table below `capabilities` that a key makes or is in; empty: none. */
 function tableOf({ key, type }: ManifestKey): string {
-  const [, first = '', ...rest] = key.split('.');
+  const [first = '', ...rest] = key.split('.');
   return rest.length > 0 || type === 'table' || type === 'tables' ? first : '';
 }
 

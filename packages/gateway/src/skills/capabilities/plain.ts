@@ -24,7 +24,7 @@ function plain(kind: PlainKind, sentences: PlainTexts): Capability {
     kind,
     isReaching: false,
     manifestKey: kind,
-    keys: [flag(`capabilities.${kind}`, false, sentences.key)],
+    keys: [flag(kind, false, sentences.key)],
     readAsks: (asks) => ({ [kind]: isSet(asks, kind) }),
     shapes: { asks: { [kind]: flagShape }, grants: { [kind]: flagShape } },
     describe: (asks) => (asks[kind] ? [{ spelling: kind, sentence: sentences.ask, terms: [kind] }] : []),
@@ -63,7 +63,7 @@ export const config: Capability = {
   keys: [
     {
       ...texts(
-        'capabilities.config',
+        'config',
         'capability-name',
         ['unit'],
         'Keys whose values the operator sets; without this key it has no configuration.',

@@ -4,7 +4,7 @@ import { accept, reject } from '../../core/result.ts';
 import * as shape from '../../core/shape.ts';
 import type { AskedSecret, SecretGrant, SecretScope } from '../../core/wasm.ts';
 import { type Checked, listIn, tablesIn, textIn, textOf, textsIn } from '../manifest/checked.ts';
-import { choice, MOST_ASKED, tables, texts } from '../manifest/key-rows.ts';
+import { choice, MOST_ASKED, tables, texts, within } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
 import { type AskRow, type Capability, type CheckContext, parseNameAndMode, report } from './capability.ts';
 import { isReachable, reportWild, rulesOf } from './http.ts';
@@ -24,38 +24,27 @@ export const secrets: Capability = {
   kind: 'secret',
   isReaching: true,
   manifestKey: 'secrets',
-  keys: [
-    tables('capabilities.secrets[]', 0, MOST_ASKED, 'Secrets of one scope and one use.'),
-    choice(
-      'capabilities.secrets[].scope',
-      SCOPES,
-      'skill',
-      'The one scope of the vault in which they are looked up.',
-    ),
+  keys: within(tables('secrets[]', 0, MOST_ASKED, 'Secrets of one scope and one use.'), [
+    choice('scope', SCOPES, 'skill', 'The one scope of the vault in which they are looked up.'),
     {
-      ...texts(
-        'capabilities.secrets[].keys',
-        'capability-name',
-        ['api_token'],
-        'Their names, each once in the whole manifest.',
-      ),
+      ...texts('keys', 'capability-name', ['api_token'], 'Their names, each once in the whole manifest.'),
       min: 1,
       isRequired: true,
       default: null,
     },
     choice(
-      'capabilities.secrets[].use',
+      'use',
       ['send', 'reveal'],
       'send',
       'Whether they are only put into requests, or the skill reads them as well.',
     ),
     texts(
-      'capabilities.secrets[].hosts',
+      'hosts',
       'secret-host',
       ['api.example.com'],
       'The only hosts that get them; without a port, only port 443. Required for "send".',
     ),
-  ],
+  ]),
   check: checkSecrets,
   readAsks: (asks) => ({ secrets: tablesIn(asks, 'secrets').flatMap(readSecrets) }),
   shapes: {

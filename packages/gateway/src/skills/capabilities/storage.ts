@@ -4,7 +4,7 @@ import { accept, reject } from '../../core/result.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import type { StorageGrant } from '../../core/wasm.ts';
 import { type Checked, listIn, tableIn, textsIn } from '../manifest/checked.ts';
-import { table, texts } from '../manifest/key-rows.ts';
+import { table, texts, within } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
 import { type AskRow, type Capability, type CheckContext, report, WILD_HINT } from './capability.ts';
 
@@ -15,16 +15,10 @@ export const storage: Capability = {
   kind: 'storage',
   isReaching: true,
   manifestKey: 'filesystem',
-  keys: [
-    table('capabilities.filesystem', 'The storage of the skill, by prefixes of keys.'),
-    texts('capabilities.filesystem.read_roots', 'storage-root', ['notes/'], 'What it reads.'),
-    texts(
-      'capabilities.filesystem.write_roots',
-      'storage-root',
-      ['notes/'],
-      'What it writes; it need not be what it reads.',
-    ),
-  ],
+  keys: within(table('filesystem', 'The storage of the skill, by prefixes of keys.'), [
+    texts('read_roots', 'storage-root', ['notes/'], 'What it reads.'),
+    texts('write_roots', 'storage-root', ['notes/'], 'What it writes; it need not be what it reads.'),
+  ]),
   check: (asks, context) => {
     for (const name of ['read_roots', 'write_roots'])
       checkRoots(textsIn(tableIn(asks, 'filesystem'), name) ?? [], ['filesystem', name], context);

@@ -1,13 +1,22 @@
+import { canonicalize } from '@palisade/sdk';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Digest, digestValue } from '../../core/digest.ts';
-import { anyText, list } from '../../core/json-shape.ts';
-import type { Shape } from '../../core/shape.ts';
+import { anyText, ifPresent, list, object, readJson, whole } from '../../core/json-shape.ts';
+import { type Shape, table } from '../../core/shape.ts';
 import { type AuditReport, type AuditVerdict, REPORT } from '../audit/check.ts';
+import { GRANTS } from '../capabilities/kinds.ts';
 import type { SkillGrant } from '../grant.ts';
+import { KEPT_LIMITS } from '../limits.ts';
 import { MANIFEST, type Manifest } from '../manifest/manifest.ts';
 import type { SummaryRow, VersionRow } from '../tables.ts';
-import { GRANT, readKept } from './kept.ts';
 
+/* What is stored of a skill as text is canonical JSON, checked for its shape when it is read back. */
+
+const limit = ifPresent(whole);
+const GRANT: Shape<SkillGrant> = object({
+  wasm: GRANTS,
+  limits: table({ wallMs: limit, fuel: limit, memoryBytes: limit }) as Shape<SkillGrant['limits']>,
+});
 const REVIEWERS = list(anyText);
 
 type SameColumns = Pick<SummaryRow, 'id' | 'version' | 'publisher' | 'name' | 'artifact'> &
@@ -96,8 +105,20 @@ function factsOf(row: SummaryRow): InstalledFacts {
   };
 }
 
+/** The one text of a value, which can be read back. */
+export function writeKept(value: unknown, what: string): string {
+  const text = canonicalize(value);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= KEPT_LIMITS.maxBytes) return text;
+  throw new CodedError(
+    'skill/invalid-package',
+    `Cannot keep ${what}: it has ${bytes} bytes, expected at most ${KEPT_LIMITS.maxBytes}`,
+  );
+}
+
+/** Boundary: anyone with access to the database file can write anything here, including what our code never writes. */
 function kept<T>(row: SummaryRow, part: string, text: string, shape: Shape<T>): T {
-  const read = readKept(text, shape);
+  const read = readJson(text, KEPT_LIMITS, shape);
   if (read.ok) return read.value;
   throw corrupt(row, `its ${part} cannot be read (${read.problem.subject}: ${read.problem.is})`);
 }

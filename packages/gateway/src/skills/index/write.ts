@@ -1,29 +1,44 @@
 import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
-import type { Transaction } from '../../store/transaction.ts';
+import { insertInto, type Transaction } from '../../store/transaction.ts';
 import type { AuditReport } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
 import type { SkillState } from '../lifecycle.table.ts';
 import { isStep, type SkillRef } from '../lifecycle.ts';
 import { compareVersions } from '../semver.ts';
-import type { VersionRow } from '../tables.ts';
-import { writeKept } from './kept.ts';
-import { activeOf, highestOf, isRevokedArtifact, skillAt } from './read.ts';
-import { type InstalledSkill, isReportOf, rowDigest, skillOf } from './skill.ts';
-import {
-  type ChangedColumns,
-  deleteVersion,
-  insertRevoked,
-  insertTool,
-  insertVersion,
-  selectVersion,
-  updateVersion,
-  upsertHighest,
-} from './statements.ts';
+import { query, type SkillTables, type VersionRow } from '../tables.ts';
+import { activeOf, highestOf, isRevokedArtifact, selectVersion, skillAt } from './read.ts';
+import { type InstalledSkill, isReportOf, rowDigest, skillOf, writeKept } from './skill.ts';
 
 /* How the index changes: a version comes in, goes from state to state, and is forgotten; each within a transaction of the caller. */
 
 const DAY_MS = 86_400_000;
+
+const insertVersion = insertInto<NewRow>('skill_version');
+const insertTool = insertInto<SkillTables['skill_tool']>('skill_tool');
+const replaceHighest = insertInto<SkillTables['skill_highest']>('skill_highest', 'replace');
+const insertRevoked = insertInto<SkillTables['skill_revoked']>('skill_revoked', 'keep');
+
+/** What a change rewrites. */
+const CHANGED_COLUMNS = [
+  ...(['state', 'reason', 'changed_at_ms', 'changed_by', 'granted', 'report', 'verdict'] as const),
+  ...(['approved_by', 'audited_at_ms', 'audit_by_ms', 'digest'] as const),
+] as const;
+type ChangedColumns = Pick<VersionRow, (typeof CHANGED_COLUMNS)[number]>;
+
+const updateVersion = query<ChangedColumns & { seq: number; from: SkillState }>()((db, p) =>
+  db
+    .updateTable('skill_version')
+    .set(Object.fromEntries(CHANGED_COLUMNS.map((column) => [column, p(column)])))
+    .where('seq', '=', p('seq'))
+    .where('state', '=', p('from')),
+);
+
+const deleteVersion = query<{ seq: number }>()((db, p) =>
+  db.deleteFrom('skill_version').where('seq', '=', p('seq')),
+);
+
+type NewRow = Omit<VersionRow, 'seq'>;
 
 /** A valid package whose signer is trusted. */
 export type NewSkill = Pick<InstalledSkill, 'id' | 'version' | 'publisher' | 'name' | 'artifact' | 'keyId'> &
@@ -47,13 +62,12 @@ export function addVersion(tx: Transaction, added: NewSkill): Added {
   if (isRevokedArtifact(tx, artifact)) {
     throw new CodedError('skill/revoked', `Cannot install ${id}@${version}: these very bytes were revoked`);
   }
-  const row = rowOf(added);
-  const inserted = tx.get(insertVersion, row);
-  if (inserted === undefined) throw new TypeError('Cannot add version: the insert gave no row');
-  for (const tool of manifest.tools) tx.run(insertTool, { toolId: `${id}.${tool.id}`, seq: inserted.seq });
+  tx.run(insertVersion, rowOf(added));
+  const row = demandRow(tx, added, 'ingested');
+  for (const tool of manifest.tools) tx.run(insertTool, { tool_id: `${id}.${tool.id}`, seq: row.seq });
   const highest = highestOf(tx, id);
-  if (highest === null || compareVersions(version, highest) > 0) tx.run(upsertHighest, { id, version });
-  return { skill: skillOf({ ...row, seq: inserted.seq }), isNew: true };
+  if (highest === null || compareVersions(version, highest) > 0) tx.run(replaceHighest, { id, version });
+  return { skill: skillOf(row), isNew: true };
 }
 
 /** Boundary: what was looked at and approved under a name is never exchanged under it. */
@@ -69,7 +83,7 @@ export function requireSameBytes(there: InstalledSkill, artifact: Digest): void 
   );
 }
 
-function rowOf(added: NewSkill): Omit<VersionRow, 'seq'> {
+function rowOf(added: NewSkill): NewRow {
   const { keyId, manifest, installedAtMs, installedBy, ...facts } = added;
   const row = {
     ...facts,

@@ -1,6 +1,4 @@
-import type { RawTable } from '../../core/shape.ts';
-import { isTable } from '../../core/shape.ts';
-import type { JsonSchema } from '../../core/tool.ts';
+import { isTable, type RawTable } from '../../core/shape.ts';
 
 /** One table of the file after its keys were checked: what did not fit is not in it, or null in a list. */
 export type Checked = RawTable;
@@ -8,11 +6,6 @@ export type Checked = RawTable;
 export function textIn(table: Checked, name: string): string | null {
   const value = table[name];
   return typeof value === 'string' ? value : null;
-}
-
-export function numberIn(table: Checked, name: string): number | null {
-  const value = table[name];
-  return typeof value === 'number' ? value : null;
 }
 
 export function flagIn(table: Checked, name: string): boolean | null {
@@ -24,11 +17,6 @@ export function flagIn(table: Checked, name: string): boolean | null {
 export function textsIn(table: Checked, name: string): readonly (string | null)[] | null {
   const value = table[name];
   return Array.isArray(value) ? (value as readonly (string | null)[]) : null;
-}
-
-export function schemaIn(table: Checked, name: string): JsonSchema | null {
-  const value = table[name];
-  return isTable(value) ? (value as JsonSchema) : null;
 }
 
 /** The table under a name, an empty one where it is missing. */

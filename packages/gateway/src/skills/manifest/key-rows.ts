@@ -74,12 +74,17 @@ export function schema(key: string, of: SchemaKey['of'], example: string, senten
 }
 
 /** A table that is read as an empty one where it is missing, so that its defaults are filled in. */
-export function table(key: string, sentence: string): ManifestKey {
+export function table(key: string, sentence: string): TableKey {
   return { key, type: 'table', isFilled: true, sentence };
 }
 
 export function tables(key: string, min: number, max: number, sentence: string): TablesKey {
   return { key, type: 'tables', min, max, sentence };
+}
+
+/** A table, and the rows of its keys, which are named without it. */
+export function within(outer: TableKey | TablesKey, rows: readonly ManifestKey[]): readonly ManifestKey[] {
+  return [outer, ...rows.map((row) => ({ ...row, key: `${outer.key}.${row.key}` }))];
 }
 
 /** A required value out of a few. */

@@ -10,12 +10,11 @@ import {
   misfitAt,
   type ShapeProblem,
 } from '../../core/shape-problem.ts';
-import { checkAsks } from '../capabilities/kinds.ts';
+import { checkAsks, readAsks } from '../capabilities/kinds.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
-import { buildManifest } from './build-manifest.ts';
 import { type Checked, tableIn, tablesIn, textIn } from './checked.ts';
 import type { Manifest } from './manifest.ts';
-import { manifestShape } from './manifest-shape.ts';
+import { fieldsOf, manifestShape } from './manifest-shape.ts';
 import { readToml } from './read-toml.ts';
 import type { ReadEntry } from './schema-shape.ts';
 
@@ -40,6 +39,34 @@ export function parseManifest(
   checkAsks(tableIn(file, 'capabilities'), found);
   if (found.length === 0) return accept(buildManifest(file));
   return reject(locate(found, (path, at) => positionIn(root, path, at), MANIFEST_LIMITS.shownProblems));
+}
+
+/** A file without problems as the table of keys names its parts. */
+type NamedFile = Omit<Manifest, 'id' | 'tools' | 'asks' | 'quotas'> & {
+  readonly skillId: string;
+  readonly entrypoints: Pick<Manifest, 'tools'>;
+  readonly capabilities: {
+    readonly quotas: Omit<Manifest['quotas'], 'wallMs'> & { readonly wallClockMs: number | null };
+  };
+};
+
+/** The manifest of a file without problems; the shape has filled in the defaults. */
+function buildManifest(file: Checked): Manifest {
+  const { skillId: id, entrypoints, capabilities, ...rest } = namedIn('', file) as NamedFile;
+  const { wallClockMs: wallMs, ...quotas } = capabilities.quotas;
+  const asks = readAsks(tableIn(file, 'capabilities'));
+  return { id, ...rest, ...entrypoints, asks, quotas: { wallMs, ...quotas } };
+}
+
+/** A table with all of its keys in the spelling of the program; what the file does not set is null. */
+function namedIn(tableKey: string, table: Checked): unknown {
+  const named = [...fieldsOf(tableKey)].map(([name, { key, type }]) => {
+    const property = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    if (type === 'tables') return [property, tablesIn(table, name).map((each) => namedIn(key, each))];
+    if (type === 'table' && table[name] !== undefined) return [property, namedIn(key, tableIn(table, name))];
+    return [property, table[name] ?? null];
+  });
+  return Object.fromEntries(named);
 }
 
 /** The manifest, or an error that names the first thing that is wrong with it and how many more there are. */

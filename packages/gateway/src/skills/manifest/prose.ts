@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { quote } from '../../core/hostile-text.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
 import { positionOfBadUtf8 } from '../../core/text-position.ts';
 import { PROSE_LIMITS } from '../limits.ts';
 import { misfitIn } from './texts.table.ts';
@@ -9,16 +10,10 @@ import { misfitIn } from './texts.table.ts';
  * on a line, plain or in quotes. A value that other readers of YAML would take for something else is refused.
  */
 
-type Prose =
-  | {
-      readonly ok: true;
-      readonly name: string;
-      readonly description: string;
-      readonly body: string;
-      /** The line of the file on which the body begins. */
-      readonly bodyLine: number;
-    }
-  | { readonly ok: false; readonly line: number; readonly what: string };
+type FrontMatter = Result<
+  { readonly name: string; readonly description: string },
+  { readonly line: number; readonly what: string }
+>;
 
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const PAIR = /^([A-Za-z][A-Za-z0-9_-]*):(?:[ \t](.*))?$/;
@@ -37,8 +32,8 @@ const OTHER_KEYS: ReadonlySet<string> = new Set([
 /** The lines below `metadata:`, the one key with lines of its own. */
 const BENEATH = /^ {1,8}[A-Za-z][A-Za-z0-9_.-]*: +\S.*$/;
 
-/** Reads the front matter and returns the rest unchanged. */
-export function readProse(bytes: Uint8Array): Prose {
+/** Reads the front matter; the rest may be any text. */
+export function readProse(bytes: Uint8Array): FrontMatter {
   if (bytes.length > PROSE_LIMITS.fileBytes)
     return problem(1, 'it is too large', `at most ${PROSE_LIMITS.fileBytes} bytes`);
   if (!isUtf8(bytes)) return problem(positionOfBadUtf8(bytes).line, 'it has other bytes', 'UTF-8');
@@ -49,19 +44,10 @@ export function readProse(bytes: Uint8Array): Prose {
   if (lines[0] !== '---') return problem(1, 'it has no front matter', 'a first line of "---"');
   const end = lines.indexOf('---', 1);
   if (end < 0) return problem(1, 'its front matter does not end', 'a second line of "---"');
-  const values = readPairs(lines.slice(1, end));
-  if ('what' in values) return values;
-  const body = text
-    .split('\n')
-    .slice(end + 1)
-    .join('\n');
-  return { ok: true, ...values, body, bodyLine: end + 2 };
+  return readPairs(lines.slice(1, end));
 }
 
-type Refused = Extract<Prose, { ok: false }>;
-type Values = { readonly name: string; readonly description: string };
-
-function readPairs(lines: readonly string[]): Values | Refused {
+function readPairs(lines: readonly string[]): FrontMatter {
   const values = new Map<string, { readonly line: number; readonly value: string }>();
   let last = '';
   for (const [i, text] of lines.entries()) {
@@ -112,7 +98,7 @@ function readQuoted(raw: string): string | null {
 
 function checkValues(
   values: ReadonlyMap<string, { readonly line: number; readonly value: string }>,
-): Values | Refused {
+): FrontMatter {
   const [name, description] = [values.get('name'), values.get('description')];
   if (name === undefined)
     return problem(1, 'its front matter has no name', 'a line such as "name: text-tools"');
@@ -125,9 +111,9 @@ function checkValues(
   const misfit = misfitIn('description', description.value);
   if (misfit !== null)
     return problem(description.line, `the description does not fit: ${misfit.is}`, misfit.expected);
-  return { name: name.value, description: description.value };
+  return accept({ name: name.value, description: description.value });
 }
 
-function problem(line: number, is: string, expected: string): Refused {
-  return { ok: false, line, what: `Cannot read SKILL.md: ${is}, expected ${expected}` };
+function problem(line: number, is: string, expected: string) {
+  return reject({ line, what: `Cannot read SKILL.md: ${is}, expected ${expected}` });
 }

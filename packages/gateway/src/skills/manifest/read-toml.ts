@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { parse, TomlError } from 'smol-toml';
 import { readTree, type Spot } from '../../config/toml-tree.ts';
 import { inert } from '../../core/hostile-text.ts';
+import { orElse } from '../../core/or-else.ts';
 import { accept, type Result, reject, type SourcePosition } from '../../core/result.ts';
 import { isTable } from '../../core/shape.ts';
 import type { LocatedProblem } from '../../core/shape-problem.ts';
@@ -51,7 +52,8 @@ function readBoth(text: string): ReadToml {
     return unreadable(START, 'its keys are nested too deeply', `at most ${MAX_LEVELS} levels`);
   }
   if (values > MAX_VALUES) return unreadable(START, `it has ${values} values`, `at most ${MAX_VALUES}`);
-  const tree = attempt(() => readTree(text));
+  // Boundary: a parser of a dependency that fails on a hostile text must not crash the gateway.
+  const tree = orElse(() => readTree(text), null);
   if (tree === null) return disputed(START, 'one of two TOML parsers fails on it');
   if (!tree.ok) {
     const { position, is } = tree.problem;
@@ -92,15 +94,6 @@ function hintFor(line: string, summary: string): string | null {
 function hintForTwice(line: string): string {
   if (/^\s*\[\s*entrypoints\b|^\s*\[\[/.test(line)) return 'every tool begins with [[entrypoints.tools]]';
   return /^\s*\[/.test(line) ? 'a table may be defined once' : 'a key may be used once in its table';
-}
-
-/** Boundary: a parser of a dependency that fails on a hostile text must not crash the gateway. */
-function attempt<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
 }
 
 function disputed(position: SourcePosition, is: string): Unreadable {

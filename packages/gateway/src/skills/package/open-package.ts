@@ -41,7 +41,8 @@ export function readSkill(entries: Entries): Manifest {
   const manifest = requireManifest(text, (path) => entries.get(path) ?? null);
   const prose = readProse(requireEntry(entries, PACKAGE_FILES.prose, 'Add it to the folder of the skill.'));
   if (!prose.ok) {
-    throw new CodedError('skill/invalid-package', `${PACKAGE_FILES.prose}:${prose.line}: ${prose.what}`, {
+    const { line, what } = prose.problem;
+    throw new CodedError('skill/invalid-package', `${PACKAGE_FILES.prose}:${line}: ${what}`, {
       remedy: `Correct the line; docs/skill-package.md has the form of ${PACKAGE_FILES.prose}.`,
     });
   }

@@ -1,4 +1,4 @@
-import { widthOf } from '../../egress/address-range.ts';
+import { widthOf } from '../../egress/address.ts';
 import { formatHost } from '../../egress/authority.ts';
 import type { FailureCode, FetchDecision, FetchOutcome } from '../../egress/fetch/outcome.ts';
 import type { DecisionRecord } from '../../egress/proxy/ledger.ts';

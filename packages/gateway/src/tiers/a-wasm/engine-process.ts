@@ -44,19 +44,20 @@ export type RequestTurns = {
   readonly onAnswer: () => Promise<void> | undefined;
 };
 
+/** It was ended, died, or sent something invalid: nothing is known of the call but its requests. */
+type EngineGone = { readonly kind: 'gone'; readonly why: string };
+
 export type EngineEnd =
   | { readonly kind: 'done'; readonly head: DoneHead; readonly bytes: Uint8Array }
-  /** It was ended, died, or sent something invalid: nothing is known of the call but its requests. */
-  | { readonly kind: 'gone'; readonly why: string };
+  | EngineGone;
 
 export type PrepareEnd =
   | { readonly kind: 'prepared'; readonly form: Form }
   | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
-  | { readonly kind: 'gone'; readonly why: string };
+  | EngineGone;
 
 /** Many times the longest head that an engine sends. */
 const MOST_HEAD_BYTES = 64 * 1024;
-/** The overhead of a frame beside its payload. */
 const FRAME_BYTES = MOST_HEAD_BYTES + 64;
 /** The fuel of the functions that the gateway handles; the engine charges the others itself. */
 const GATEWAY_FUEL: ReadonlyMap<unknown, number> = new Map(

@@ -19,14 +19,12 @@ type TurnOptions = {
   readonly onChange: () => void;
 };
 
-/** A call that waits for an engine. */
 type WaitingCall = {
   readonly sinceMs: number;
   readonly take: (engine: EngineProcess) => void;
   readonly refuse: (error: unknown) => void;
 };
 
-/** An engine with a call in it. */
 type HeldEngine = {
   readonly tenant: Tenant;
   isPaused: boolean;

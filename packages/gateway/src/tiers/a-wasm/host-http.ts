@@ -8,7 +8,7 @@ import { type BoundSecret, problemWithSecret } from '../../egress/secrets.ts';
 import { parseSecretHosts } from '../../runner/host-lists.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import type { CallNetwork } from './call-network.ts';
-import type { AbiError } from './engine/abi.table.ts';
+import type { AbiError, HttpRequest } from './engine/abi.table.ts';
 import type { HostReply } from './engine-process.ts';
 import { answerWith, refuseWith, withHead } from './host-answer.ts';
 
@@ -32,13 +32,7 @@ type Filled = Pick<HttpSecret, 'name' | 'mayReveal'> & {
   readonly bound: BoundSecret;
 };
 
-type Head = {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: readonly (readonly [string, string])[];
-  /** Which secret is inserted where: `{}` in `format` is replaced with it. */
-  readonly secret: { readonly handle: number; readonly header: string; readonly format: string } | null;
-};
+type Head = Omit<HttpRequest, 'body'>;
 
 const ERRORS: Readonly<Record<FailureCode, AbiError>> = {
   denied: 'denied',
@@ -136,12 +130,8 @@ function fill(format: string, { placeholder }: BoundSecret): string {
 /** Boundary: the head is written by the guest. */
 function readHead(raw: Uint8Array): Head | null {
   try {
-    const {
-      method = 'GET',
-      url,
-      headers = [],
-      secret = null,
-    } = JSON.parse(Buffer.from(raw).toString('utf8'));
+    const head = JSON.parse(Buffer.from(raw).toString('utf8'));
+    const { method = 'GET', url, headers = [], secret = null } = head;
     const isSound =
       typeof method === 'string' && typeof url === 'string' && isPairs(headers) && isSecretWish(secret);
     return isSound ? { method, url, headers, secret } : null;

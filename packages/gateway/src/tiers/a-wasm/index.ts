@@ -49,7 +49,6 @@ export type WasmTierOptions = {
   readonly operatorSecrets: OperatorSecrets;
 };
 
-/** Whose call it is. */
 export type CallIdentity = {
   readonly tenant: string;
   readonly principal: CheckedCall['call']['principal'];

@@ -3,7 +3,6 @@
  * sealed once for all calls and kept on disk; and the preparation of a form, by an engine that has run nothing, since
  * all engines use the result.
  */
-import { createHash } from 'node:crypto';
 import { type Digest, digestBytes } from '../../core/digest.ts';
 import { orElse } from '../../core/or-else.ts';
 import type { WasmProgram } from '../../core/wasm.ts';
@@ -102,20 +101,14 @@ export class Forms {
   }
 
   #nameOf(module: string): string {
-    return createHash('sha256')
-      .update(JSON.stringify([module, this.#terms]))
-      .digest('hex');
+    return digestBytes(JSON.stringify([module, this.#terms]));
   }
 }
 
 /** A line with a head preceded by its checksum, then the form, whose seal is in the head. */
 function writeForm({ digest, seal, isComponent, bytes }: Form): Buffer {
   const head = JSON.stringify({ digest, seal, isComponent });
-  return Buffer.concat([Buffer.from(`${sumOf(head)}${head}\n`), bytes]);
-}
-
-function sumOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return Buffer.concat([Buffer.from(`${digestBytes(head)}${head}\n`), bytes]);
 }
 
 /** Boundary: every byte is as it was written; a form whose file was cut or changed is prepared again. */
@@ -125,7 +118,9 @@ export function parseForm(file: Buffer): Form | null {
   const line = file.toString('utf8', 0, end);
   const text = line.slice(SUM_CHARS);
   const head =
-    line.slice(0, SUM_CHARS) === sumOf(text) ? orElse(() => readFormHead(JSON.parse(text)), null) : null;
+    line.slice(0, SUM_CHARS) === digestBytes(text)
+      ? orElse(() => readFormHead(JSON.parse(text)), null)
+      : null;
   const bytes = file.subarray(end + 1);
   return head !== null && isSealed(head, bytes) ? { ...head, bytes } : null;
 }
@@ -134,8 +129,7 @@ export function parseForm(file: Buffer): Form | null {
 export function isSealed({ seal }: Pick<FormHead, 'seal'>, bytes: Uint8Array): boolean {
   if (bytes.length < SEAL_BYTES) return false;
   const [code, behind] = [bytes.subarray(0, -SEAL_BYTES), bytes.subarray(-SEAL_BYTES)];
-  const found = createHash('sha256').update(code).digest();
-  return found.equals(behind) && found.toString('hex') === seal;
+  return digestBytes(code) === seal && Buffer.from(behind).toString('hex') === seal;
 }
 
 /** No tenant has such a name; an engine that is returned without having run a call has no owner again. */

@@ -18,7 +18,6 @@ import { moduleKey } from './modules.ts';
 
 /** The engine's file in its own, otherwise empty workspace. */
 export const ENGINE_FILE = 'guests.engine.mjs';
-/** The quota of the log of one call. */
 export const LOG_BYTES = 64 * 1024;
 
 const MIB = 1024 * 1024;
@@ -45,6 +44,7 @@ export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): Pr
   return {
     executable: node,
     executableSha256: OWN_FILE,
+    files: [],
     argv: ['node', '--no-turbo-inline-js-wasm-calls', ENGINE_FILE, '3', '4', String(memoryBytes)],
     workspace,
     cwd: workspace,
@@ -66,6 +66,7 @@ export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): Pr
     secrets: [],
     readOnly: readOnlyFor(node),
     protectedPaths: [],
+    allowedWrites: [],
   };
 }
 
@@ -75,7 +76,6 @@ function readOnlyFor(node: string): readonly string[] {
   return [node.replace(/\/bin\/[^/]*$/, '')];
 }
 
-/** A call of a module with its limits. */
 export type WasmJob = {
   readonly checked: CheckedCall;
   readonly program: WasmProgram;
@@ -99,7 +99,6 @@ export function headOf({ checked, program, limits }: WasmJob, clock: Clock, rand
   };
 }
 
-/** The functions that a call with these grants has. */
 export function functionsFor(grants: WasmGrants): readonly AbiName[] {
   return ABI_FUNCTIONS.filter(({ needs }) => needs === null || hasGrant(grants, needs)).map(
     ({ name }) => name,

@@ -10,12 +10,10 @@ const MOST_BYTES = 4 * 1024 * 1024;
 /** The overhead of an exchange beside the bytes of its answer. */
 const EXCHANGE_BYTES = 256;
 
-/** Why a call cannot be replayed. */
 type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
 
 type Answer = (request: GuestRequest) => Promise<HostReply>;
 
-/** Records the requests of a guest and their answers. */
 export class Recorder {
   readonly #exchanges: Exchange[] = [];
   #bytes = 0;
@@ -68,7 +66,6 @@ export class Recorder {
   }
 }
 
-/** The digest of a request: its name, its numbers, its bytes. */
 export function requestDigest({ head, bytes }: GuestRequest) {
   const { name, numbers, lengths } = head;
   // Not the canonical form, which cannot represent every number of a request exactly.

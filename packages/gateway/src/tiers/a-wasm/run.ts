@@ -25,7 +25,6 @@ type Used = { readonly fuel: number; readonly outputBytes: number; readonly fact
 
 const NOTHING_USED: Used = { fuel: 0, outputBytes: 0, facts: {} };
 
-/** One call; it is run once. */
 export class WasmRun {
   readonly #options: RunOptions;
   readonly #job: LoggedJob;

@@ -3,7 +3,8 @@
  * namespaces the command can read what its user can read.
  */
 import { accept } from '../../core/result.ts';
-import { type CommandTier, proving } from '../process/plan.ts';
+import type { CommandTier } from '../process/plan.ts';
+import { proving } from '../process/proof.ts';
 import {
   lackRow,
   NO_NEW_PRIVILEGES,
@@ -50,14 +51,10 @@ export function tierOfB(found: ProcessFindings): CommandTier {
         ownThreads: hasNamespaces ? 0 : found.ownThreads(),
         isReachable: place.asRoot === null || found.isReachable(terms.workspace),
       });
-      return proving(plan, found.ownNamespaces, (facts, { landlock }) =>
-        landlock && facts.landlock === '0' ? NO_LANDLOCK : null,
-      );
+      return proving(plan, found.ownNamespaces);
     },
   };
 }
-
-const NO_LANDLOCK = { fact: 'landlock', text: 'Landlock is off, expected it on' };
 
 function namespaceRow({ namespaces, hasLandlock }: ProcessFindings): TierRow {
   if (namespaces.ok) return row('b', 'namespaces', 'of users, pids, mounts and IPC are new for each command');

@@ -9,6 +9,7 @@ import type { ProcessTerms } from '../../core/process.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
 import { layOutDescriptors, STATUS } from '../child/child.ts';
 import { hasNetwork, networkVariables, networkWords, planNetwork } from '../network/plan.ts';
+import { commandWords, isCopiedScript } from '../process/command-words.ts';
 import {
   checkFilter,
   checkIdentity,
@@ -38,8 +39,6 @@ export type ProcessHost = RunPlace & {
   readonly ownThreads: number;
 };
 
-type ProcessPlan = TierPlan<Expectation & { readonly landlock: boolean }>;
-
 /** The first process of a new PID namespace is the launcher's own and counts as one of the run. */
 const REAPERS = 1;
 
@@ -55,14 +54,15 @@ export function filterOfB(terms: ProcessTerms): keyof typeof FILTERS_B {
 }
 
 /** Turns checked terms into the launcher's arguments, or refuses; the result enforces every limit of the terms. */
-export function planB(terms: ProcessTerms, host: ProcessHost): Result<ProcessPlan, Refused> {
+export function planB(terms: ProcessTerms, host: ProcessHost): Result<TierPlan, Refused> {
   const refusal =
     checkTerms(terms) ??
     checkIdentity(host.asRoot) ??
     checkFilter(host.seccomp) ??
     checkProtection(terms) ??
     checkNetwork(terms, host) ??
-    checkWalls(terms, host);
+    checkWalls(terms, host) ??
+    checkScripts(terms, host);
   if (refusal !== null) return reject(refusal);
 
   // Host names do not lead to doors in this tier: its runs see the files of the host.
@@ -90,10 +90,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): Result<ProcessPla
     ...cwdWords(terms, host),
     ...landlockWords(terms, host),
     ...environmentWords({ ...terms.env, ...(network === null ? {} : networkVariables(network, host.pass)) }),
-    'facts=1',
-    '--',
-    terms.executable,
-    ...terms.argv,
+    ...commandWords(terms),
   ];
   const expected = expectation(terms, host, context);
   return accept({ words, args: [], told, descriptors: list, network, expected });
@@ -139,6 +136,16 @@ function checkWalls(terms: ProcessTerms, host: ProcessHost): Refused | null {
   );
 }
 
+/** Boundary: the copy of a script needs a mount that only the run can see. */
+function checkScripts({ files }: ProcessTerms, { hasNamespaces }: ProcessHost): Refused | null {
+  const script = files.find(isCopiedScript);
+  if (script === undefined || hasNamespaces) return null;
+  return unenforceable(
+    `Cannot hold the script "${script.path}" to its digest in tier B: user namespaces are off, expected a copy that only the run can see`,
+    'Allow user namespaces (`palisade doctor` prints the setting), put the script where only root can write, or run its interpreter with the script as an argument.',
+  );
+}
+
 function cwdWords(terms: ProcessTerms, { asRoot }: ProcessHost): readonly string[] {
   if (asRoot === null) return [`cwd=${terms.cwd}`];
   // The descriptor reaches the workspace even where the run's user cannot; other paths are relative to it.
@@ -157,10 +164,10 @@ function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
 function limitContext(host: ProcessHost): LimitContext {
   // RLIMIT_NPROC counts a user's threads; in a user namespace of its own those are the run's alone.
   const others = host.hasNamespaces ? REAPERS : host.ownThreads;
-  return { others, hasGroup: host.cgroups > 0 };
+  return { others, hasGroup: host.cgroups > 0, countsCpu: host.countsCpu === true };
 }
 
-function expectation(terms: ProcessTerms, host: ProcessHost, context: LimitContext): ProcessPlan['expected'] {
+function expectation(terms: ProcessTerms, host: ProcessHost, context: LimitContext): Expectation {
   const { asRoot } = host;
   const ids = asRoot === null ? {} : { uid: String(asRoot.uid), gid: String(asRoot.gid), groups: '' };
   return {
@@ -168,12 +175,14 @@ function expectation(terms: ProcessTerms, host: ProcessHost, context: LimitConte
       ...ids,
       ...{ nnp: '1', seccomp: '2' },
       ...(hasNetwork(terms) ? { interfaces: 'lo' } : {}),
+      // Boundary: the group of the run may belong to the user of the command, who could leave it.
+      ...(host.hasNamespaces ? { cgroups_rw: '' } : {}),
       ...limitFacts(terms.limits, context),
     },
     newNamespaces: [
       ...(host.hasNamespaces ? ['user', 'pid', 'mnt', 'ipc'] : []),
       ...(hasNetwork(terms) ? ['net'] : []),
     ],
-    landlock: usesLandlock(terms, host),
+    ...(usesLandlock(terms, host) ? { other: { landlock: '0' } } : {}),
   };
 }

@@ -1,8 +1,8 @@
 /* Tier C: a native command in a jail that bubblewrap builds and the kernel enforces. */
 import { accept } from '../../core/result.ts';
-import { type CommandTier, type IsolationGap, proving } from '../process/plan.ts';
+import type { CommandTier } from '../process/plan.ts';
+import { proving } from '../process/proof.ts';
 import {
-  type Facts,
   lackRow,
   NO_NEW_PRIVILEGES,
   type ProcessTier,
@@ -48,21 +48,8 @@ function tierOfC(found: JailFindings): CommandTier {
     name: 'c',
     executor: `bubblewrap@${bwrapVersion}`,
     about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
-    plan: (terms, place) =>
-      proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces, (facts, { mountsRw }) =>
-        openMount(facts, mountsRw),
-      ),
+    plan: (terms, place) => proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces),
   };
-}
-
-/** Which mount is writable although it should not be, or is missing. */
-function openMount(facts: Facts, expected: readonly string[]): IsolationGap | null {
-  const fact = 'mounts_rw';
-  const writable = (facts[fact] ?? '').split(',').filter((path) => path !== '');
-  const more = writable.find((path) => !expected.includes(path));
-  if (more !== undefined) return { fact, text: `"${more}" can be written, expected it read-only` };
-  const less = expected.find((path) => !writable.includes(path));
-  return less === undefined ? null : { fact, text: `"${less}" cannot be written, expected a writable mount` };
 }
 
 function jailRows({ bwrap, bwrapVersion, bwrapSha256, bwrapOptions }: JailFindings): readonly TierRow[] {

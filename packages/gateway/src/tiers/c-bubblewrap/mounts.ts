@@ -5,7 +5,7 @@
 import { posix } from 'node:path';
 import type { Refused } from '../../core/outcome.ts';
 import { ancestorsOf, isWithin } from '../../core/paths.ts';
-import type { ProcessTerms } from '../../core/process.ts';
+import { INNER_WORKSPACE, type ProcessTerms } from '../../core/process.ts';
 import type { AddDescriptor } from '../child/child.ts';
 import type { NetworkPlan } from '../network/plan.ts';
 import { unenforceable } from '../process/plan.ts';
@@ -18,7 +18,6 @@ import {
   JAIL_PLACES,
   JAIL_SHM,
   JAIL_TMP,
-  JAIL_WORKSPACE,
   SYSTEM_ROOTS,
 } from './root.table.ts';
 
@@ -59,10 +58,12 @@ export function fileOptions({ path, text }: EtcFile, add: AddDescriptor): readon
 }
 
 /** /proc, /dev and the file systems in memory, which together never exceed the memory of the run. */
-export function memoryOptions(memoryBytes: number): readonly string[] {
+export function memoryOptions(memoryBytes: number, hidden: readonly HostPath[]): readonly string[] {
   const quarter = Math.max(PAGE_BYTES, Math.floor(memoryBytes / 4 / PAGE_BYTES) * PAGE_BYTES);
   return [
     ...['--proc', '/proc'],
+    // A device on a mount without devices: it cannot be opened.
+    ...hidden.flatMap(({ path }) => ['--ro-bind', '/dev/null', path]),
     // Boundary: a second protection of the kernel's settings, behind the user that may not write them.
     ...['--remount-ro', '/proc'],
     ...['--dev', '/dev'],
@@ -160,7 +161,7 @@ export function placeWorkspace(workspace: string): WorkspacePlace {
   const linkable = JAIL_PLACES.some(
     ({ path, writable }) => writable === true && isWithin(workspace, path) && workspace !== path,
   );
-  return { inside: JAIL_WORKSPACE, link: linkable ? workspace : null };
+  return { inside: INNER_WORKSPACE, link: linkable ? workspace : null };
 }
 
 /** The path inside of something in the workspace; other paths are unchanged. */

@@ -17,6 +17,7 @@ import {
   planNetwork,
   TRUST_FILE,
 } from '../network/plan.ts';
+import { commandWords } from '../process/command-words.ts';
 import {
   checkFilter,
   checkIdentity,
@@ -45,6 +46,7 @@ import {
 import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './probe.ts';
 import {
   DEVICE_MOUNTS,
+  JAIL_COPIES,
   JAIL_HOME,
   JAIL_HOST,
   JAIL_ID,
@@ -65,18 +67,9 @@ export type JailHost = RunPlace & {
   readonly systemRoots: readonly mounts.HostPath[];
   /** Which of ETC_BINDS exist. */
   readonly etc: readonly mounts.HostPath[];
+  /** Which of HIDDEN_FILES exist. */
+  readonly hidden: readonly mounts.HostPath[];
 };
-
-/**
- * The user outside is not among the expected facts: it is not visible inside nested user namespaces, so it is checked
- * from outside.
- */
-type JailExpectation = Expectation & {
-  /** Every mount that is not read-only, as the launcher writes it, sorted. */
-  readonly mountsRw: readonly string[];
-};
-
-export type JailPlan = TierPlan<JailExpectation>;
 
 /** Network sockets are permitted, as programs talk to themselves; the network namespace decides what they can reach. */
 export const FILTER_C = { unixSockets: false, inet: true } as const;
@@ -87,7 +80,7 @@ const MOST_WORDS = 9_000;
 const REAPERS = 1;
 
 /** Turns checked terms into a jail, or refuses; the result enforces every term. */
-export function planC(terms: ProcessTerms, host: JailHost): Result<JailPlan, Refused> {
+export function planC(terms: ProcessTerms, host: JailHost): Result<TierPlan, Refused> {
   const refusal =
     checkTerms(terms) ?? checkHost(host) ?? checkProtection(terms, host) ?? checkExecutable(terms);
   if (refusal !== null) return reject(refusal);
@@ -97,7 +90,7 @@ export function planC(terms: ProcessTerms, host: JailHost): Result<JailPlan, Ref
   return unfit === null ? accept(plan) : reject(unfit);
 }
 
-function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): JailPlan {
+function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): TierPlan {
   const descriptors = layOutDescriptors();
   const { add } = descriptors;
   const streams = streamWords(host.hasStreams, add);
@@ -116,13 +109,17 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
       add,
     ),
     ...(trusted === null ? [] : mounts.fileOptions({ path: TRUST_FILE, text: trusted }, add)),
-    ...mounts.memoryOptions(terms.limits.memoryBytes),
+    ...mounts.memoryOptions(terms.limits.memoryBytes, host.hidden),
     ...mounts.launcherOptions(add),
     ...mounts.bindOptions(terms, place, add),
     ...['--remount-ro', '/'],
     ...['--chdir', '/'],
   ];
-  const context = { others: REAPERS, hasGroup: host.cgroups > 0 };
+  const context = {
+    others: REAPERS,
+    hasGroup: host.cgroups > 0,
+    countsCpu: host.countsCpu === true,
+  };
   const wordsFd = add({ role: 'words' });
   const told = [
     'mode=run',
@@ -131,7 +128,10 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
     ...streams,
-    ...['facts=1', '--', moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
+    ...commandWords(terms, {
+      inside: (path) => moveInside(path, terms.workspace, place.inside),
+      copies: JAIL_COPIES,
+    }),
   ];
   return {
     words: [
@@ -207,7 +207,7 @@ function checkProtection(terms: ProcessTerms, host: JailHost): Refused | null {
   );
 }
 
-function checkLength({ words: outer, args }: JailPlan): Refused | null {
+function checkLength({ words: outer, args }: TierPlan): Refused | null {
   const words = outer.length + args.length;
   if (words <= MOST_WORDS) return null;
   return unenforceable(
@@ -219,8 +219,11 @@ function checkLength({ words: outer, args }: JailPlan): Refused | null {
 const NO_CAPABILITIES = '0000000000000000';
 const CAPABILITY_SETS = ['capinh', 'capprm', 'capeff', 'capbnd', 'capamb'];
 
-/** The facts that prove the plan of these terms. */
-export function expectation(terms: ProcessTerms, inside: string, context: LimitContext): JailExpectation {
+/**
+ * The facts that prove the plan of these terms. The user outside is not among them: it is not visible inside nested user
+ * namespaces, so it is checked from outside.
+ */
+export function expectation(terms: ProcessTerms, inside: string, context: LimitContext): Expectation {
   const isStrict = terms.egress === 'strict';
   const id = String(JAIL_ID);
   const network = isStrict ? { interfaces: 'lo' } : {};
@@ -234,7 +237,8 @@ export function expectation(terms: ProcessTerms, inside: string, context: LimitC
       ...limitFacts(terms.limits, context),
     },
     newNamespaces: ['user', 'pid', 'mnt', 'ipc', 'uts', 'cgroup', ...(isStrict ? ['net'] : [])],
-    mountsRw: writable.map(mountFact).sort(),
+    // Every mount that is not read-only, as the launcher writes it.
+    within: { mounts_rw: writable.map(mountFact).sort() },
   };
 }
 

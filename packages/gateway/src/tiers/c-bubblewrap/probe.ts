@@ -3,13 +3,13 @@ import { say } from '../process/attempt.ts';
 import { findLauncher, findProgram, hostPaths, ownNamespaces } from '../process/machine.ts';
 import type { Facts, Lack, ProbeOptions } from '../process/tier.ts';
 import type { JailHost } from './plan.ts';
-import { ETC_BINDS, SYSTEM_ROOTS } from './root.table.ts';
+import { ETC_BINDS, HIDDEN_FILES, SYSTEM_ROOTS } from './root.table.ts';
 
 /** What this machine can enforce of tier C: which bubblewrap it has, and which parts of the system a jail can show. */
 
 export type JailFindings = Pick<
   JailHost,
-  'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'systemRoots' | 'etc'
+  'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'systemRoots' | 'etc' | 'hidden'
 > & {
   readonly bwrapSha256: string;
   readonly launcher: string;
@@ -44,6 +44,7 @@ export async function probeC(options: ProbeOptions): Promise<Result<JailFindings
     launcherSha256: launcher.value.sha256,
     systemRoots: hostPaths(SYSTEM_ROOTS.map(({ path }) => path)),
     etc: hostPaths(ETC_BINDS.map(({ path }) => path)),
+    hidden: hostPaths(HIDDEN_FILES.map(({ path }) => path)),
     ownNamespaces: ownNamespaces(),
   });
 }

@@ -2,10 +2,10 @@
 
 export const JAIL_HOME = '/home/palisade';
 export const JAIL_TMP = '/tmp';
+/** Where scripts are copied to that are held to their digests; nothing outside reaches it. */
+export const JAIL_COPIES = '/tmp/.palisade';
 export const JAIL_SHM = '/dev/shm';
 export const JAIL_LAUNCHER = '/.palisade/launcher';
-/** Where the workspace is mounted when its own path would cover a part of the jail. */
-export const JAIL_WORKSPACE = '/workspace';
 /** The user and the group inside; outside they are those of the gateway or of the runs. */
 export const JAIL_ID = 1000;
 export const JAIL_HOST = 'sandbox';
@@ -57,6 +57,14 @@ export const JAIL_PLACES: readonly JailRow[] = [
   { path: '/oldroot', sentence: 'A name that bubblewrap uses while it builds the root.' },
   { path: JAIL_TMP, writable: true, sentence: 'In memory, sized, gone with the run.' },
   { path: JAIL_HOME, writable: true, sentence: 'In memory, sized, gone with the run.' },
+];
+
+/** Files of /proc that are the same for every process of the machine; here they cannot be read. */
+export const HIDDEN_FILES: readonly JailRow[] = [
+  { path: '/proc/cmdline', sentence: 'How the kernel was started.' },
+  { path: '/proc/keys', sentence: 'Keys of the user outside.' },
+  { path: '/proc/key-users', sentence: 'The users of the machine that have keys.' },
+  { path: '/proc/sys/kernel/random/boot_id', sentence: 'Names the machine and its start.' },
 ];
 
 /** The contents of a new /dev; the nodes are bound one by one and each shows as a mount that is not read-only. */

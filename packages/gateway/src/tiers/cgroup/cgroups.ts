@@ -6,7 +6,7 @@
  * What can go wrong: the machine permits no group (the probe reports it, with a fix), a limit is rejected (no group is
  * made), a process cannot be killed (the group stays and the next start tries again). It never touches a process or a
  * group that is not its own. A command that runs with the gateway's own user and sees the cgroup file system could
- * leave its group: the plan of the run hides that file system from it.
+ * leave its group: a jail does not have that file system, and in tier B it is read-only.
  */
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';

@@ -24,6 +24,8 @@ type LimitRow = {
 };
 
 const memory = ({ memoryBytes }: GroupLimits): number => memoryBytes;
+/** Version 1 counts the buffers of TCP beside the memory and not in it; whole pages. */
+const tcp = ({ memoryBytes }: GroupLimits): number => Math.max(1, Math.floor(memoryBytes / 16 / 4096)) * 4096;
 const processes = (limits: GroupLimits): number => limits.processes;
 const none = (): number => 0;
 
@@ -41,6 +43,7 @@ export const LIMITS: readonly LimitRow[] = [
       fact: 'memory_and_swap_max_bytes',
       optional: true,
     },
+    { file: 'memory.kmem.tcp.limit_in_bytes', valueOf: tcp, fact: 'tcp_max_bytes', optional: true },
     // Where swap is not counted, this at least keeps the pages of the group out of it.
     { file: 'memory.swappiness', valueOf: none, fact: 'swappiness', optional: true },
   ]),

@@ -45,6 +45,7 @@ export class RunGroup {
   #refusedBeforeKill: number | null = null;
   #last: GroupUsage | null = null;
   #removal: Promise<void> | null = null;
+  #countsCpu: boolean | null = null;
 
   /** From new parts, or from those that an ended process has left. */
   constructor(files: GroupFiles, parts: readonly (Place | Part)[]) {
@@ -57,6 +58,20 @@ export class RunGroup {
     // Boundary: a closed number may refer to another file by now, which would be passed to a command.
     if (this.#last !== null) return [];
     return this.#parts.flatMap((part) => ('descriptor' in part ? [part.descriptor] : []));
+  }
+
+  /** Whether the CPU time of the group can be read. */
+  get countsCpu(): boolean {
+    this.#countsCpu ??= readUsage(this.#files, this.#parts, 'cpuUs') !== null;
+    return this.#countsCpu;
+  }
+
+  /**
+   * Whether the buffers of TCP count as memory. Version 1 counts them beside it, and gives every socket one of up to
+   * 64 KiB whatever the limit.
+   */
+  get countsTcp(): boolean {
+    return this.#parts.some(({ version, controllers }) => version === 2 && controllers.includes('memory'));
   }
 
   /** What was achieved, for the receipt: the trees, and the limits as the kernel read them back. */

@@ -11,6 +11,8 @@ import type { ByteStore } from './output.ts';
 const USAGE_KEYS = {
   userUs: 'utime_us',
   systemUs: 'stime_us',
+  /** Of processes that were seen and that no one waited for. */
+  lostUs: 'lost_us',
   maxRssKb: 'maxrss_kb',
   readBlocks: 'inblock',
   writeBlocks: 'oublock',
@@ -41,6 +43,11 @@ export type LauncherStatus = {
   readonly left: number | null;
   readonly done: boolean;
 };
+
+/** The launcher did not start the command, because a fact was not as the plan promises. */
+export function isGateShut({ failed }: LauncherStatus): boolean {
+  return failed?.step.startsWith('fact.') === true;
+}
 
 /** The end of a report: how much was written, and that it is complete. */
 const LAST_WORD = /\noutput_bytes=(?<bytes>0|[1-9][0-9]{0,14})\nleft=[0-9]{1,15}\ndone=1\n$/;

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
 import { type ChildEnd, STATUS } from '../child/child.ts';
 import { runChild } from '../child/run-child.ts';
-import { parseStatus } from '../child/status.ts';
+import { isGateShut, parseStatus } from '../child/status.ts';
 import { HARMLESS } from './machine.ts';
 import type { Facts, ProbeOptions } from './tier.ts';
 
@@ -12,7 +12,13 @@ const PATIENCE_MS = 5_000;
 const STATUS_FD = 3;
 
 /** Where a start failed and what the system reported; `errno` is null where none was named. */
-export type Fault = { readonly step: string; readonly said: string; readonly errno: string | null };
+export type Fault = {
+  readonly step: string;
+  readonly said: string;
+  readonly errno: string | null;
+  /** Where the launcher did not start the command because of one of these. */
+  readonly facts?: Facts;
+};
 export type Attempt = Result<Facts, Fault>;
 
 /** The messages of the C library for the errors that sandboxes end with; bubblewrap prints these. */
@@ -34,6 +40,7 @@ export function attemptOf(end: ChildEnd, statusBytes: Uint8Array | undefined): A
   const parsed = parseStatus(statusBytes ?? new Uint8Array(0));
   if (!parsed.ok) return failedAt('report', parsed.problem, null);
   const { failed, execError, exit, facts } = parsed.value;
+  if (isGateShut(parsed.value)) return reject({ step: 'gate', said: 'EPERM', errno: null, facts });
   if (failed !== null) return failedAt(failed.step, failed.name, failed.name);
   if (execError !== null) return failedAt('execute', execError.name, execError.name);
   if (end.stopped !== null) return failedAt('end', `it was ${end.stopped}`, null);

@@ -45,6 +45,8 @@ function notStarted({ end, status }: Ran): Verdict | null {
     return failed('tier/not-started', `Cannot start command: the system reports ${end.spawnError}`);
   if (status?.failed) {
     const { step, name } = status.failed;
+    if (isSwapped(status))
+      return failed('tier/not-started', 'Cannot start command: its program is not the one that was judged');
     return failed('tier/not-started', `Cannot start command: its sandbox failed at "${step}" with ${name}`);
   }
   if (status?.execError) {
@@ -54,6 +56,11 @@ function notStarted({ end, status }: Ran): Verdict | null {
     );
   }
   return null;
+}
+
+/** The launcher found another file than the one that was judged: no fault of the sandbox. */
+function isSwapped({ failed }: LauncherStatus): boolean {
+  return failed?.step === 'executable' && failed.name === 'ESTALE';
 }
 
 /** A run that was ended by the watch of its group has used up its time, whether or not the launcher noticed. */
@@ -102,7 +109,9 @@ function exited({ end, status, group, limits }: Ran): Verdict | null {
 /** The sandbox was killed, or ended by itself. */
 function brokenOff({ signal, exitCode }: ChildEnd, { pid, cancelled }: LauncherStatus): Verdict {
   const died = signal === null ? null : `was killed by ${signal}`;
-  const how = died ?? (cancelled ? 'was cancelled' : `exited with status ${exitCode}`);
+  // We did not: a run that we end is reported by what we did.
+  const ended = cancelled ? 'was ended from outside' : `exited with status ${exitCode}`;
+  const how = died ?? ended;
   return pid === null
     ? failed('tier/not-started', `Cannot start command: its sandbox ${how} before it began`)
     : failed('tier/exited', `Cannot complete call: its sandbox ${how}`);
@@ -147,7 +156,8 @@ export function isTruncated({ end, status }: Pick<Ran, 'end' | 'status'>): boole
 export function cpuMsOf({ status, group }: Ran): number | null {
   if (group?.cpuUs != null) return Math.ceil(group.cpuUs / 1000);
   if (!status?.usage) return null;
-  return Math.ceil((status.usage.userUs + status.usage.systemUs) / 1000);
+  const { userUs, systemUs, lostUs } = status.usage;
+  return Math.ceil((userUs + systemUs + lostUs) / 1000);
 }
 
 /** What a budget is charged: a command that silenced its launcher, so that its usage is unknown, has not run free. */

@@ -9,6 +9,7 @@ import type { End } from '../child/child.ts';
 import { parseStatus } from '../child/status.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
 import { holdWorkspace } from '../workspace/held-directory.ts';
+import { limitsHeld } from './limits-held.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
 import type { CommandKit } from './run.ts';
 import { openSandbox, runInSandbox, type Sandbox } from './sandbox.ts';
@@ -46,7 +47,7 @@ export async function holdRun(
     stop.abort();
     throw new CodedError('tier/not-started', `Cannot start ${terms.argv[0]}: ${lack ?? 'it has no streams'}`);
   }
-  const facts = { ...tier.about, ...(sandbox.group?.facts() ?? { cgroup_kind: 'none' }) };
+  const facts = { ...tier.about, ...limitsHeld(sandbox.group) };
   return { send, receive, ended, kill: () => stop.abort(), isolation: { tier: tier.name, ...facts } };
 }
 

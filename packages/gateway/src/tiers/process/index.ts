@@ -13,6 +13,7 @@ import { type CommandKit, runCommand, termsWithin } from './run.ts';
 import type { Found, Lack, Probed, ProbeOptions, ProcessTier } from './tier.ts';
 import { PROCESS_TIERS } from './tiers.table.ts';
 import { type Trial, type TrialKit, tryTier } from './trial.ts';
+import { checkMounts } from './workspace-mounts.ts';
 
 /** What both tiers need to run commands and trials. */
 export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit;
@@ -92,7 +93,7 @@ function planFor(
 function planRefusal(tier: Found['tier'], { process }: CheckedCall, kit: TiersKit): Refused | null {
   if (process === null) return null;
   const planned = planFor(tier, process.terms, { uid: 0, gid: 0 }, kit);
-  return planned.ok ? null : planned.problem;
+  return planned.ok ? checkMounts(tier, kit, process.terms.workspace) : planned.problem;
 }
 
 function describe(tier: Found['tier'], terms: ProcessTerms, kit: TiersKit): PlannedCommand | null {

@@ -8,6 +8,7 @@ import type { StartPlan } from '../child/child.ts';
 import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
 import type { Networks } from '../network/networks.ts';
+import { Baselines } from '../workspace/baseline.ts';
 import { commandTiers } from './index.ts';
 import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
@@ -26,6 +27,8 @@ type CommandOptions = {
   /** How many warm sandboxes are kept for each workspace. */
   readonly warm: number;
   readonly networks: Networks;
+  /** The folder for what runs wrote to protected files. */
+  readonly quarantine: string;
 };
 
 export type Commands = {
@@ -46,7 +49,7 @@ export const AT_ONCE = 64;
 const IDLE_MS = 60_000;
 
 export function openCommands(options: CommandOptions): Commands {
-  const { clock, launchers, firstUid, owner, isGone, limits, networks } = options;
+  const { clock, launchers, firstUid, owner, isGone, limits, networks, quarantine } = options;
   const starter = new Starter();
   const closing = new Cleanup(AT_ONCE);
   let trials = 0;
@@ -76,7 +79,8 @@ export function openCommands(options: CommandOptions): Commands {
     return trials;
   };
   const start = (launcher: string, plan: StartPlan) => starter.start(launcher, plan);
-  const kit = { clock, queue, runs, runAs, limits, warm, closing, networks, nextTrial, start, makeGroup };
+  const shared = { clock, queue, runs, warm, closing, networks, baselines: new Baselines(), quarantine };
+  const kit = { ...shared, runAs, limits, nextTrial, start, makeGroup };
   const sweep = () => sweepCgroups(cgroups, isGone);
   const inspect = () => inspectTiers({ options: probeOptions, kit, probeCgroups: cgroups.probe });
   const close = async () => {

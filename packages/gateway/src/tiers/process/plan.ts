@@ -2,13 +2,14 @@ import { posix } from 'node:path';
 import { type Refused, refuse } from '../../core/outcome.ts';
 import { isWithin } from '../../core/paths.ts';
 import type { AsRoot, ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
-import { accept, type Result } from '../../core/result.ts';
+import type { Result } from '../../core/result.ts';
 import type { AddDescriptor, Descriptor } from '../child/child.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
+import type { IsolationGap } from './proof.ts';
 import type { Facts } from './tier.ts';
 
 /** A command with its sandbox, as a tier plans it. */
-export type TierPlan<Expected extends Expectation = Expectation> = {
+export type TierPlan = {
   /** The arguments of the launcher that is started: they create the sandbox, where the tier has one. */
   readonly words: readonly string[];
   /** Options of bubblewrap, which are passed through a descriptor, each followed by a NUL. */
@@ -18,7 +19,7 @@ export type TierPlan<Expected extends Expectation = Expectation> = {
   readonly descriptors: readonly Descriptor[];
   /** Null where the run has no network of its own. */
   readonly network: NetworkPlan | null;
-  readonly expected: Expected;
+  readonly expected: Expectation;
 };
 
 /** What the launcher must report for a run to count as isolated. Names are without "fact.". */
@@ -26,10 +27,16 @@ export type Expectation = {
   readonly equal: Facts;
   /** Namespaces that must differ from the gateway's own. */
   readonly newNamespaces: readonly string[];
+  /** Facts that must have another value. */
+  readonly other?: Facts;
+  /** Lists that may have no other items. */
+  readonly within?: Readonly<Record<string, readonly string[]>>;
 };
 
 /** A plan that is ready to be started. */
 export type CommandPlan = Omit<TierPlan, 'expected'> & {
+  /** The launcher's arguments for facts without which it does not start the command. */
+  readonly gate: readonly string[];
   /** Which promises of the plan the reported facts do not prove; null when they prove all. */
   readonly missing: (facts: Facts) => IsolationGap | null;
 };
@@ -37,6 +44,8 @@ export type CommandPlan = Omit<TierPlan, 'expected'> & {
 /** What is known only when the run starts. */
 export type RunPlace = {
   readonly cgroups: number;
+  /** Whether a group counts the CPU time of the run; otherwise the launcher takes samples. */
+  readonly countsCpu?: boolean;
   /** Null only when the gateway is not root. */
   readonly asRoot: AsRoot | null;
   readonly pass: NetworkPass;
@@ -52,45 +61,6 @@ export type CommandTier = {
   readonly about: Readonly<Record<string, string | number | boolean>>;
   readonly plan: (terms: ProcessTerms, place: RunPlace) => Result<CommandPlan, Refused>;
 };
-
-/** A fact that does not prove what the plan promises, and how it differs. */
-export type IsolationGap = { readonly fact: string; readonly text: string };
-
-/** The plan with the check of what is reported from inside; a tier adds its own. */
-export function proving<Expected extends Expectation>(
-  plan: Result<TierPlan<Expected>, Refused>,
-  ownNamespaces: Facts,
-  further: (facts: Facts, expected: Expected) => IsolationGap | null,
-): Result<CommandPlan, Refused> {
-  if (!plan.ok) return plan;
-  const { expected, ...rest } = plan.value;
-  const missing: CommandPlan['missing'] = (facts) =>
-    missingFact(facts, expected.equal) ??
-    sharedNamespace(facts, expected.newNamespaces, ownNamespaces) ??
-    further(facts, expected);
-  return accept({ ...rest, missing });
-}
-
-/** The first fact that is not as expected; null when all are. */
-export function missingFact(facts: Facts, equal: Facts): IsolationGap | null {
-  for (const [name, expected] of Object.entries(equal)) {
-    const is = facts[name];
-    if (is !== expected)
-      return { fact: name, text: `${name} is ${is ?? 'not reported'}, expected ${expected}` };
-  }
-  return null;
-}
-
-/** Which namespace is the gateway's own although the plan has a new one; null when none is. */
-export function sharedNamespace(facts: Facts, names: readonly string[], own: Facts): IsolationGap | null {
-  for (const name of names) {
-    const is = facts[`ns.${name}`];
-    // Boundary: a namespace that was not reported counts as shared.
-    if (is === undefined || is === own[name])
-      return { fact: `ns.${name}`, text: `the ${name} namespace is the gateway's, expected a new one` };
-  }
-  return null;
-}
 
 /** The only way for a plan to refuse: what it would start is weaker than what was requested. */
 export function unenforceable(message: string, remedy: string): Refused {
@@ -111,6 +81,7 @@ export type LimitContext = {
   /** Processes of ours that count among the run's, or threads that its user already has. */
   readonly others: number;
   readonly hasGroup: boolean;
+  readonly countsCpu: boolean;
 };
 
 /** How far RLIMIT_NPROC is above the limit of a group. */
@@ -125,6 +96,7 @@ export function limitWords(limits: ProcessLimits, context: LimitContext): readon
     ...Object.entries(rlimits(limits, context)).map(([name, value]) => `${name}=${value}`),
     `stack=${STACK_BYTES}`,
     `cpums=${limits.cpuMs}`,
+    ...(context.countsCpu ? [] : ['sample=1']),
     `wallms=${limits.wallMs}`,
     `output=${limits.outputBytes}`,
   ];

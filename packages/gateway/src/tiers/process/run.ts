@@ -15,10 +15,12 @@ import { parseStatus } from '../child/status.ts';
 import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
 import type { Dialogue, RunContext, RunResult } from '../tier.ts';
+import type { Baselines } from '../workspace/baseline.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { proofOf } from './held-run.ts';
+import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
-import { lookBefore, resultOf, type Started, unstarted } from './result.ts';
+import { resultOf, type Started, unstarted } from './result.ts';
 import {
   demandPlan,
   identityOf,
@@ -43,6 +45,9 @@ export type CommandKit = SandboxKit & {
   readonly warm: WarmSandboxes;
   readonly closing: Cleanup;
   readonly networks: Networks;
+  readonly baselines: Baselines;
+  /** The folder for what runs wrote to protected files. */
+  readonly quarantine: string;
 };
 
 /** Runs the command of a granted call to its end. */
@@ -107,11 +112,12 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
+  let before: Before | null = null;
   try {
     const { runner, egressBytes } = job;
     const { stillPermitted: mayGoOn, dialogue } = context;
     network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts: dialogue?.hosts });
-    const before = await lookBefore(terms.workspace);
+    before = await lookBefore(kit, { held, workspace: terms.workspace });
     demandUnchanged(job, held);
     const wish = { id: job.runner.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
     // A command with a dialogue runs for long, so no other call needs a sandbox like it soon.
@@ -125,9 +131,12 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
       demandUnchanged(job, held);
       ran = await start(kit, { ready, job, network }, context);
     }
+    const isKept = tier.name === 'c' && dialogue === undefined;
+    const left = await lookAfter(kit, { ...ran, ready, terms, before, isKept, id: runner.id });
     // The reported limit is the requested one, not what the wait had left of it.
-    return await resultOf(tier, { ...ran, ready, terms: asked.terms, before, network });
+    return resultOf(tier, { ...ran, ready, terms: asked.terms, left, network });
   } finally {
+    before?.close();
     held.close();
     network?.close();
     if (ready !== null) await kit.closing.add(ready.sandbox.close());
@@ -145,7 +154,7 @@ async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Pro
   // A warm sandbox has no standard input, so a command with input leaves it for others.
   const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
   for (let sandbox = take(); sandbox !== null; sandbox = take()) {
-    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: sandbox.cgroups });
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, ...sandbox });
     // Boundary: a sandbox for other terms, however similar, is not used for these.
     if (sandbox.identity === identityOf(plan, wish)) {
       refillSoon(kit, tier, { key, wish });
@@ -202,7 +211,7 @@ function withTimeLeft({ terms, deadlineMs }: Job, clock: Clock): ProcessTerms {
 
 /** Boundary: what was checked may have been swapped; after this check an attacker has only the time of one fork. */
 function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
-  const change = stillHolds() ?? (held.isInPlace() ? null : 'the workspace is another directory');
+  const change = stillHolds(held.fd) ?? (held.isInPlace() ? null : 'the workspace is another directory');
   if (change === null) return;
   throw new CodedError(
     'runner/outside-workspace',

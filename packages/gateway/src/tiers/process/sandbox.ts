@@ -3,10 +3,11 @@
  * a launcher in it that waits for the command. So a warm sandbox can be ready for a command that is not requested yet.
  * The caller who opens one uses it once, or closes it.
  */
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
 import { orElse } from '../../core/or-else.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
 import {
@@ -24,6 +25,7 @@ import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
 import type { HeldWorkspace } from '../workspace/held-directory.ts';
 import { openDescriptors } from './descriptors.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
+import { checkMounts, readMounts } from './workspace-mounts.ts';
 
 /** What is needed to make sandboxes. */
 export type SandboxKit = {
@@ -67,22 +69,28 @@ export type Wish = {
 export function demandPlan(
   tier: CommandTier,
   { terms, held, pass, hasStreams = false }: Omit<Wish, 'id'>,
-  { runAs, cgroups }: Pick<SandboxKit, 'runAs'> & { readonly cgroups: number },
+  { runAs, cgroups, group }: Pick<SandboxKit, 'runAs'> & Pick<Sandbox, 'cgroups' | 'group'>,
 ): CommandPlan {
   const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
-  const plan = tier.plan(terms, { cgroups, asRoot, pass, hasStreams });
-  if (plan.ok) return plan.value;
-  const { code, message, remedy } = plan.problem;
-  throw new CodedError(code, message, { remedy });
+  const countsCpu = group?.countsCpu === true;
+  const plan = tier.plan(terms, { cgroups, countsCpu, asRoot, pass, hasStreams });
+  if (!plan.ok) throw refusal(plan.problem);
+  return plan.value;
+}
+
+function refusal({ code, message, remedy }: Refused): CodedError {
+  return new CodedError(code, message, { remedy });
 }
 
 /** Makes a sandbox. Nothing of it is left when this throws. */
 export async function openSandbox(kit: SandboxKit, tier: CommandTier, wish: Wish): Promise<Ready> {
+  const unfit = checkMounts(tier, kit, wish.terms.workspace);
+  if (unfit !== null) throw refusal(unfit);
   const group = kit.makeGroup(wish.id, wish.terms);
   const removeGroup = async () => group?.remove().catch(() => undefined);
   try {
     const cgroupFds = group?.descriptors ?? [];
-    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: cgroupFds.length });
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: cgroupFds.length, group });
     // Taken before it is made: after a change in the meantime it matches no later plan.
     const identity = wish.isSpare === true ? identityOf(plan, wish) : '';
     const sources = { args: plan.args, workspaceFd: wish.held.fd, launcher: kit.launcher, cgroupFds };
@@ -125,7 +133,7 @@ export function runInSandbox(
     return lastWordIn(said);
   };
   const ended = attendChild(child, attended, { ...watch, lastWord });
-  const begin = () => child.ends[wordsIndex]?.end(wordsBytes(plan.told));
+  const begin = () => child.ends[wordsIndex]?.end(wordsBytes([...plan.gate, ...plan.told]));
   const { network } = plan;
   if (network === null) begin();
   else
@@ -183,7 +191,7 @@ export function identityOf(
   return JSON.stringify([
     ...[words, args, descriptors.map((each) => descriptorText(each, held)), memoryBytes, processes],
     ...[held.identity, sources.map((path) => fileText(() => statSync(path, { bigint: true })))],
-    readFileSync('/proc/self/mountinfo', 'latin1'),
+    readMounts(),
   ]);
 }
 

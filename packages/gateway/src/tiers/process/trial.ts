@@ -16,7 +16,8 @@ import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.t
 import { type Attempt, attemptOf, type Fault, faultWords } from './attempt.ts';
 import { fixOf, type ReadSetting } from './fixes.table.ts';
 import { HARMLESS, textOf } from './machine.ts';
-import type { CommandPlan, IsolationGap } from './plan.ts';
+import type { CommandPlan } from './plan.ts';
+import type { IsolationGap } from './proof.ts';
 import { openSandbox, runInSandbox, type Sandbox, type SandboxKit, statusOf } from './sandbox.ts';
 import type { Facts, Found, Lack } from './tier.ts';
 
@@ -90,21 +91,28 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
   return {
     executable: realpathSync.native(HARMLESS.file),
     executableSha256: NOBODY_READ,
+    files: [],
     argv: HARMLESS.argv,
     ...{ workspace, cwd: workspace, env: {}, stdin: null },
     limits: { ...limits, wallMs: Math.min(limits.wallMs, PATIENCE_MS) },
-    ...{ egress: 'strict', egressHosts: [], secrets: [], readOnly: [], protectedPaths: [] },
+    ...{
+      egress: 'strict',
+      egressHosts: [],
+      secrets: [],
+      readOnly: [],
+      protectedPaths: [],
+      allowedWrites: [],
+    },
   };
 }
 
 function judge(plan: CommandPlan, attempt: Attempt, read: ReadSetting): Trial {
-  if (!attempt.ok) {
+  const facts = attempt.ok ? attempt.value : attempt.problem.facts;
+  const gap = facts === undefined ? null : plan.missing(facts);
+  if (!attempt.ok && gap === null) {
     const fault = attempt.problem;
     return reject({ why: faultWords(fault), fix: fixOf(fault, read), fault });
   }
-  const facts = attempt.value;
-  const gap = plan.missing(facts);
-  return gap === null
-    ? accept(facts)
-    : reject({ why: gap.text, fix: UNPROVEN_FIX, unproven: { facts, gap } });
+  if (gap === null || facts === undefined) return accept(facts ?? {});
+  return reject({ why: gap.text, fix: UNPROVEN_FIX, unproven: { facts, gap } });
 }

@@ -54,6 +54,12 @@ const MAKES_FILE = 0x40_0040;
 /** TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD. */
 const TERMINAL_REQUESTS = [0x5412, 0x541c, 0x541d, 0x5423];
 
+/** IN_ACCESS, IN_CLOSE_NOWRITE, IN_OPEN. */
+const READING = 0x31;
+
+/** F_SETLEASE, F_NOTIFY. */
+const LEASES_AND_NOTES = [1024, 1026];
+
 /** PER_LINUX, ADDR_NO_RANDOMIZE (thread sanitizers restart themselves with it), and the query of the current one. */
 const PERSONALITIES = [0, 0x4_0000, 0xffff_ffff];
 
@@ -94,6 +100,18 @@ export const RULES: readonly SyscallRule[] = [
   }),
   deny('EPERM', 'Makes a name for open_by_handle_at.', { name_to_handle_at: [303, 264] }),
   deny('EPERM', 'Opens files outside of the root.', { open_by_handle_at: [304, 265] }),
+  deny(
+    'EPERM',
+    'Tells which programs others start, by the files of the system that they open; changes may be watched.',
+    { inotify_add_watch: [254, 27] },
+    { kind: 'bits', argument: 2, bits: READING },
+  ),
+  deny(
+    'EPERM',
+    'A lease delays those who open a file, and a note tells when others read a directory.',
+    { fcntl: [72, 25] },
+    { kind: 'values', argument: 1, values: LEASES_AND_NOTES },
+  ),
   deny('EPERM', 'Watches whole file systems.', { fanotify_init: [300, 262], fanotify_mark: [301, 263] }),
   deny('ENOSYS', 'Gives paths of a profiler long gone.', { lookup_dcookie: [212, 18] }),
 

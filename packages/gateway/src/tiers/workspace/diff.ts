@@ -21,11 +21,14 @@ export function diffSnapshots(before: Snapshot, after: Snapshot): Change[] {
   const isUnseen = unseenIn(after);
   for (const [path, now] of after.entries) {
     const then = before.entries.get(path);
+    // A sparse snapshot lacks names that exist.
+    if (then === undefined && before.isSparse) continue;
     const change = then === undefined ? 'added' : compare(then, now);
     if (change !== null) changes.push({ path, change, kind: now.kind });
   }
   for (const [path, { kind }] of before.entries) {
-    if (!after.entries.has(path) && !isUnseen(path)) changes.push({ path, change: 'removed', kind });
+    if (!after.entries.has(path) && !after.isSparse && !isUnseen(path))
+      changes.push({ path, change: 'removed', kind });
   }
   return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -27,7 +27,9 @@ export const FINDINGS = {
   ),
   unseen: danger('It was not looked at, so nothing is known about what is in it.'),
   mount: notice('Something is mounted there; it was not looked at.'),
-  'runs-later': notice('A tool executes or trusts it later.'),
+  'set-aside': danger('It would run by itself later.'),
+  'runs-later': danger('It runs by itself later, and was left.'),
+  'not-held': danger('It would run by itself later, and could not be set aside.'),
 } as const;
 
 export type FindingWhy = keyof typeof FINDINGS;

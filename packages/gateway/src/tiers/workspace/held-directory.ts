@@ -1,17 +1,30 @@
 import {
   type BigIntStats,
+  chmodSync,
   closeSync,
   constants,
   type Dir,
+  fchmodSync,
+  fchownSync,
   fstatSync,
   lstatSync,
   opendirSync,
   openSync,
   readlinkSync,
+  readSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
+import { orElse } from '../../core/or-else.ts';
 
-const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+/** What a restored file gets. */
+type FileOwner = { readonly mode: number; readonly uid: number; readonly gid: number };
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+/** Names a file without opening it; Node has no constant for it. */
+const O_PATH = 0o10000000;
 const SLASH = Buffer.from('/');
 
 /**
@@ -50,6 +63,18 @@ export class HeldDirectory {
     }
   }
 
+  /** Opens the directory of a descriptor again, wherever its path leads by now and whether or not it was closed. */
+  static of(fd: number): HeldDirectory {
+    const path = Buffer.from(`/proc/self/fd/${fd}/.`);
+    try {
+      return new HeldDirectory(path);
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'EACCES') throw error;
+      fchmodSync(fd, Number(fstatSync(fd).mode & 0o7777) | 0o700);
+      return new HeldDirectory(path);
+    }
+  }
+
   /** Opens a directory in this one; never through a link. */
   child(name: Buffer): HeldDirectory {
     return new HeldDirectory(this.#pathOf(name));
@@ -70,6 +95,56 @@ export class HeldDirectory {
 
   readlink(name: Buffer): Buffer {
     return readlinkSync(this.#pathOf(name), 'buffer');
+  }
+
+  /** The bytes of a regular file; null where it is something else, larger than this, or refused. */
+  readFile(name: Buffer, maxBytes: number): Buffer | null {
+    const fd = orElse(() => openSync(this.#pathOf(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), null);
+    if (fd === null) return null;
+    try {
+      const facts = fstatSync(fd);
+      if (!facts.isFile() || facts.size > maxBytes) return null;
+      const bytes = Buffer.alloc(facts.size + 1);
+      const length = readSync(fd, bytes, 0, bytes.length, 0);
+      return length > facts.size ? null : bytes.subarray(0, length);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** Makes a file where there is none. */
+  createFile(name: Buffer, bytes: Uint8Array, { mode, uid, gid }: FileOwner): void {
+    const fd = openSync(this.#pathOf(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      writeFileSync(fd, bytes);
+      if (process.getuid?.() === 0) fchownSync(fd, uid, gid);
+      fchmodSync(fd, mode & 0o777);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  createLink(name: Buffer, target: Buffer): void {
+    symlinkSync(target, this.#pathOf(name));
+  }
+
+  remove(name: Buffer): void {
+    unlinkSync(this.#pathOf(name));
+  }
+
+  /** Lets the owner of this directory read and change it. */
+  unlock(): void {
+    fchmodSync(this.fd, Number(this.stat().mode & 0o7777n) | 0o700);
+  }
+
+  /** The same for a directory in this one that cannot be opened. */
+  unlockChild(name: Buffer): void {
+    const fd = openSync(this.#pathOf(name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      chmodSync(`/proc/self/fd/${fd}`, Number(fstatSync(fd).mode & 0o7777) | 0o700);
+    } finally {
+      closeSync(fd);
+    }
   }
 
   /** The names, a batch at a time, so that a directory of millions does not fill the memory. */

@@ -1,12 +1,12 @@
 /**
- * What a run has left behind that could harm the next user: a person, an editor, git, a build. Pure: it judges changes
- * and a snapshot, and opens nothing. Every change counts, not only those that fit into a list.
+ * What a run has left behind that could harm the next user by what it is rather than by what is in it: links that lead
+ * out, pipes, names that deceive. Pure: it judges changes and a snapshot, and opens nothing. Every change counts, not
+ * only those that fit into a list.
  */
 import type { Change } from './diff.ts';
 import { FINDINGS, type FindingWhy, type Severity } from './findings.table.ts';
-import { type LinkVerdict, type OtherNames, otherNamesIn, type ResolvedLink, resolveLinks } from './links.ts';
-import { baseOf, foldedGlob, foldPath, indexGlobs } from './names.ts';
-import { PACKAGE_FOLDERS, SENSITIVE, type SensitiveRow } from './sensitive.table.ts';
+import { type LinkVerdict, type ResolvedLink, resolveLinks } from './links.ts';
+import { baseOf } from './names.ts';
 import type { Entry, Snapshot } from './snapshot.ts';
 
 export type Finding = {
@@ -17,26 +17,19 @@ export type Finding = {
 };
 
 type Scene = {
-  readonly after: Snapshot;
   readonly links: ReadonlyMap<string, ResolvedLink>;
-  readonly otherNames: (path: string) => OtherNames;
   /** How many names of a file the snapshot has, for files with more than one. */
   readonly names: ReadonlyMap<string, number>;
 };
 
 const MAX_TARGET_CHARS = 200;
 
-const findSensitive = indexGlobs(
-  SENSITIVE.map((value) => ({ glob: foldedGlob(`**/${value.pattern}`), value })),
-);
-
 /** Everything that a person should know about, dangers first, then in the order of the paths. */
 export function findingsIn(changes: readonly Change[], after: Snapshot, workspace: string): Finding[] {
   const left = changes.filter(({ change }) => change !== 'removed');
   // A link through something that was removed leads elsewhere now.
   const links = resolveLinks(after, workspace, new Set(changes.map(({ path }) => path)));
-  const otherNames = otherNamesIn(after, links);
-  const scene: Scene = { after, links, otherNames, names: countNames(after) };
+  const scene: Scene = { links, names: countNames(after) };
   const findings = left.flatMap(({ path }) => {
     const entry = after.entries.get(path);
     return entry === undefined ? [] : judge(entry, scene);
@@ -52,8 +45,6 @@ function judge(entry: Entry, scene: Scene): Finding[] {
   const findings = whys.flatMap((why) => (why === null ? [] : [finding(path, why)]));
   const link = scene.links.get(path);
   if (link !== undefined) findings.push(...linkFindings(entry, link.verdict));
-  // The contents of a directory are judged separately.
-  if (entry.kind !== 'directory') findings.push(...sensitiveFindings(entry, scene));
   return findings;
 }
 
@@ -85,6 +76,7 @@ function hardLinkWhy(entry: Entry, { names }: Scene): FindingWhy | null {
 
 const LINK_WHYS: Readonly<Record<LinkVerdict, FindingWhy | null>> = {
   inside: null,
+  system: null,
   outside: 'link-outside',
   loop: 'link-loop',
   unseen: 'link-unseen',
@@ -107,28 +99,6 @@ function redirected(
     const entry = entries.get(path);
     return entry === undefined || !touched || changed.has(path) ? [] : linkFindings(entry, verdict);
   });
-}
-
-function sensitiveFindings(entry: Entry, { otherNames }: Scene): Finding[] {
-  const { path } = entry;
-  const others = otherNames(path);
-  for (const name of [path, ...others.names]) {
-    const row = sensitiveRow(name, entry);
-    if (row === undefined) continue;
-    const sentence = name === path ? row.sentence : `It is also reached as "${name}". ${row.sentence}`;
-    return [{ path, why: 'runs-later', severity: row.severity, sentence }];
-  }
-  // Boundary: a file with too many names to judge gets no benefit of the doubt.
-  return others.more ? [finding(path, 'link-unjudged')] : [];
-}
-
-function sensitiveRow(path: string, { kind, mode }: Entry): SensitiveRow | undefined {
-  const names = foldPath(path);
-  // The mode bits of a link mean nothing; its target may be executable.
-  const mayRun = kind !== 'file' || (mode & 0o111) !== 0;
-  const rows = findSensitive(names).filter(({ executable }) => !executable || mayRun);
-  const inPackage = names.slice(0, -1).some((name) => PACKAGE_FOLDERS.includes(name));
-  return rows.find(({ severity }) => severity === 'danger') ?? (inPackage ? undefined : rows[0]);
 }
 
 function unseen({ gaps }: Snapshot, changed: ReadonlySet<string>): Finding[] {

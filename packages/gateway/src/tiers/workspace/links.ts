@@ -5,8 +5,8 @@
 import { baseOf, nameText, parentOf, pathIn } from './names.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** `unseen`: it passes through a part that the snapshot lacks; `unjudged`: the work limit for all links was reached. */
-export type LinkVerdict = 'inside' | 'outside' | 'loop' | 'unseen' | 'unjudged';
+/** `system`: it leads to the system's own programs; `unseen`: it passes through a part that the snapshot lacks; `unjudged`: the work limit for all links was reached. */
+export type LinkVerdict = 'inside' | 'system' | 'outside' | 'loop' | 'unseen' | 'unjudged';
 
 export type ResolvedLink = {
   readonly verdict: LinkVerdict;
@@ -21,6 +21,9 @@ const MAX_HOPS = 40;
 
 /** How many characters of paths may be resolved for all links, or listed for all names: some hundred milliseconds. */
 const WORK_CHARS = 32 * 1024 * 1024;
+
+/** Where a virtual environment links to, and only root writes. */
+const SYSTEM = ['usr', 'bin', 'sbin', 'lib', 'lib64'];
 
 type Way = { at: string; pending: string[]; hops: number; touched: boolean };
 
@@ -68,7 +71,11 @@ export function resolveLinks(
     way.at = parentOf(path);
     if (target.startsWith('/')) {
       // Boundary: an absolute target is inside only if it is spelled as the workspace is.
-      if (root.some((name, index) => names[index] !== name)) return 'outside';
+      if (root.some((name, index) => names[index] !== name)) {
+        return SYSTEM.includes(names[0] ?? '') && ![...names, ...way.pending].includes('..')
+          ? 'system'
+          : 'outside';
+      }
       names.splice(0, root.length);
       way.at = '';
     }
@@ -93,8 +100,8 @@ function namesOf(path: string): string[] {
 }
 
 /**
- * The other names under which a tool reaches a file: through a link on the way (`.git/hooks -> ../scripts`), or because
- * git treats a directory as a repository though it is not called `.git`. Rules about names apply to all.
+ * The other names under which a tool reaches a file: through a link on the way (`.git/hooks -> ../scripts`). Rules about
+ * names apply to all.
  */
 export type OtherNames = {
   readonly names: readonly string[];
@@ -109,13 +116,17 @@ const MAX_NAME_CHARS = 4096;
 /** The maximum depth of names that depend on each other, so that a chain of links cannot exhaust the stack. */
 const MAX_DEPTH = 1000;
 
-/** Returns the other names of a path of the snapshot. */
+/** Returns the other names of a path, by the links that lead to it. */
 export function otherNamesIn(
-  snapshot: Snapshot,
-  links: ReadonlyMap<string, ResolvedLink>,
+  links: ReadonlyMap<string, Pick<ResolvedLink, 'to'>>,
   workChars = WORK_CHARS,
 ): (path: string) => OtherNames {
-  const aliases = aliasesIn(snapshot, links);
+  const aliases = new Map<string, string[]>();
+  for (const [path, { to }] of links) {
+    const list = aliases.get(to);
+    if (list === undefined) aliases.set(to, [path]);
+    else list.push(path);
+  }
   const known = new Map<string, OtherNames>([['', NONE]]);
   let left = workChars;
   let depth = 0;
@@ -148,27 +159,4 @@ export function otherNamesIn(
     return names;
   };
   return aliases.size === 0 ? () => NONE : namesFor;
-}
-
-/** Path → the links that lead to it, and `<path>/.git` where git sees a bare repository. */
-function aliasesIn(
-  { entries }: Snapshot,
-  links: ReadonlyMap<string, ResolvedLink>,
-): ReadonlyMap<string, readonly string[]> {
-  const aliases = new Map<string, string[]>();
-  const add = (path: string, alias: string) => {
-    const list = aliases.get(path);
-    if (list === undefined) aliases.set(path, [alias]);
-    else list.push(alias);
-  };
-  for (const [path, { verdict, to }] of links) {
-    if (verdict === 'inside' && to !== '') add(to, path);
-  }
-  for (const path of entries.keys()) {
-    if (baseOf(path) !== 'HEAD') continue;
-    const directory = parentOf(path);
-    const isBare = ['objects', 'refs'].every((name) => entries.has(pathIn(directory, name)));
-    if (isBare && directory !== '' && baseOf(directory) !== '.git') add(directory, `${directory}/.git`);
-  }
-  return aliases;
 }

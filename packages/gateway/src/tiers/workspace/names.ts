@@ -27,6 +27,13 @@ function escapeBytes(bytes: Buffer): string {
   return bytes.toString('hex').replace(/../g, '\\x$&');
 }
 
+/** The name that a text was made of. */
+export function nameBytes(text: string): Buffer {
+  if (!text.includes('\\')) return Buffer.from(text);
+  const parts = text.split(/\\x([0-9a-f]{2})/);
+  return Buffer.concat(parts.map((part, index) => Buffer.from(part, index % 2 === 1 ? 'hex' : 'utf8')));
+}
+
 /**
  * One form for all names that some file system considers the same: without case, compatibility forms and the characters
  * that HFS+ ignores. It errs on the side of folding too much.

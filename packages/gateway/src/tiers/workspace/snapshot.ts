@@ -5,7 +5,7 @@
  * opens a file, follows a link or throws for what it finds: what it could not see is a gap, and a snapshot with a gap
  * says that it is not complete. Paths are relative to the workspace and written as `nameText` does.
  */
-import type { BigIntStats } from 'node:fs';
+import type { BigIntStats, Dirent } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HeldDirectory, isSameFile } from './held-directory.ts';
 import { nameText, pathIn } from './names.ts';
@@ -43,7 +43,7 @@ export type Entry = {
 };
 
 /**
- * Why a directory, or the facts of one name, are not in a snapshot. `too-large`: the bounds were reached; `too-deep`:
+ * Why a directory, or the facts of one name, are not in a snapshot. `too-large`: the bound of names was reached; `too-deep`:
  * its path is longer than any program can open; `another-device`: something is mounted there; `unreadable`: the system
  * refused; `moved`: it changed during the walk.
  */
@@ -57,9 +57,23 @@ export type Snapshot = {
   /** Everything that was not seen: directories whose names are not, or not all, among the entries. */
   readonly gaps: readonly Gap[];
   readonly complete: boolean;
+  /** Names that do not matter were left out, as there are too many. */
+  readonly isSparse: boolean;
 };
 
-type SnapshotBounds = { readonly maxEntries: number };
+type SnapshotBounds = {
+  /** How many names are remembered with their facts; of the rest only those that matter. */
+  readonly maxEntries: number;
+  /** How many names are read at all. */
+  readonly maxNames?: number;
+};
+
+type SnapshotOptions = {
+  /** Whether a name is remembered beyond the bound, too. Directories and links are. */
+  readonly matters?: (path: string) => boolean;
+  /** Whether a directory that cannot be opened is made readable for its owner. */
+  readonly unlocks?: (path: string, facts: BigIntStats) => boolean;
+};
 
 /** For tests: called before a directory is opened, where a race would happen. */
 type WalkWatch = { readonly beforeEntering: (path: string) => void };
@@ -89,6 +103,8 @@ type Walk = {
   readonly entries: Map<string, Entry>;
   readonly gaps: Gap[];
   readonly maxEntries: number;
+  readonly maxNames: number;
+  readonly options: SnapshotOptions;
   readonly stack: Frame[];
   readonly watch: WalkWatch;
   seen: number;
@@ -98,24 +114,27 @@ type Walk = {
 
 /** Reads every name in the workspace; throws only when the workspace itself cannot be opened. */
 export async function takeSnapshot(
-  workspace: string,
+  workspace: string | HeldDirectory,
   bounds: SnapshotBounds,
   watch: WalkWatch = NO_WATCH,
+  options: SnapshotOptions = {},
 ): Promise<Snapshot> {
-  const root = HeldDirectory.open(workspace);
+  const root = typeof workspace === 'string' ? HeldDirectory.open(workspace) : workspace;
   const facts = root.stat();
-  const { maxEntries } = bounds;
+  const { maxEntries, maxNames = maxEntries } = bounds;
   const charsLeft = 16 * MAX_PATH_CHARS + maxEntries * MEAN_TEXT_CHARS;
   const entries = new Map([['.', entryOf('.', facts, null)]]);
   const stack: Frame[] = [{ held: root, path: '', facts, pending: [] }];
-  const walk: Walk = { entries, gaps: [], maxEntries, stack, watch, seen: 0, charsLeft, full: false };
+  const counts = { seen: 0, charsLeft, full: false };
+  const walk: Walk = { entries, gaps: [], maxEntries, maxNames, options, stack, watch, ...counts };
   try {
     await listNames(walk, stack[0] as Frame);
     await descend(walk);
   } finally {
     for (const { held } of stack) held?.close();
   }
-  return { entries, gaps: walk.gaps, complete: walk.gaps.length === 0 };
+  const isSparse = walk.seen > maxEntries;
+  return { entries, gaps: walk.gaps, complete: walk.gaps.length === 0, isSparse };
 }
 
 async function descend(walk: Walk): Promise<void> {
@@ -145,13 +164,24 @@ function enter(walk: Walk, frame: Frame, { name, path, facts }: Pending): HeldDi
   if (frame.held === null) return noteGap(walk, path, 'moved');
   walk.watch.beforeEntering(path);
   try {
-    const held = frame.held.child(name);
+    const held = openChild(walk, frame.held, { name, path, facts });
     // Boundary: a directory that has replaced the one we saw is not read under its name.
     if (isSameFile(held.stat(), facts)) return held;
     held.close();
     return noteGap(walk, path, 'moved');
   } catch (error) {
     return noteGap(walk, path, reasonOf(error));
+  }
+}
+
+function openChild(walk: Walk, parent: HeldDirectory, { name, path, facts }: Pending): HeldDirectory {
+  try {
+    return parent.child(name);
+  } catch (error) {
+    const isClosed = (error as { code?: string }).code === 'EACCES';
+    if (!isClosed || walk.options.unlocks?.(path, facts) !== true) throw error;
+    parent.unlockChild(name);
+    return parent.child(name);
   }
 }
 
@@ -183,7 +213,7 @@ async function listNames(walk: Walk, frame: Frame): Promise<void> {
     const names = held.list();
     try {
       for (let next = names.readSync(); next !== null && !walk.full; next = names.readSync()) {
-        noteName(walk, held, frame, next.name as unknown as Buffer);
+        noteName(walk, held, frame, next);
         if (walk.seen % ENTRIES_PER_TURN === 0) await nextTurn();
       }
     } finally {
@@ -195,13 +225,15 @@ async function listNames(walk: Walk, frame: Frame): Promise<void> {
   }
 }
 
-function noteName(walk: Walk, held: HeldDirectory, frame: Frame, name: Buffer): void {
+function noteName(walk: Walk, held: HeldDirectory, frame: Frame, next: Dirent): void {
+  const name = next.name as unknown as Buffer;
   const path = pathIn(frame.path, nameText(name));
   walk.seen += 1;
-  walk.charsLeft -= path.length;
+  const isPlain = walk.seen > walk.maxEntries && next.isFile() && walk.options.matters?.(path) !== true;
+  if (!isPlain) walk.charsLeft -= path.length;
   // Boundary: neither many names nor long ones fill the gateway's memory.
-  walk.full = walk.seen > walk.maxEntries || walk.charsLeft < 0;
-  if (walk.full) return;
+  walk.full = walk.seen > walk.maxNames || walk.charsLeft < 0;
+  if (walk.full || isPlain) return;
   try {
     const facts = held.lstat(name);
     if (facts === undefined) return;

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CHARACTER } from '../../../../../tests/volume/characters.ts';
 import { volume } from '../../../../../tests/volume/volume.ts';
-import { readLimits, readTime } from '../../../src/doors/cli/quantities.ts';
+import { readLimits, timeOf } from '../../../src/doors/cli/quantities.ts';
+import type { Invocation } from '../../../src/doors/cli/verb.ts';
 import { runInside } from './fake-edge.ts';
 import { orWrongUsage } from './wrong-usage.ts';
 
@@ -77,10 +78,14 @@ describe('readLimits()', () => {
   });
 });
 
-describe('readTime()', () => {
+describe('timeOf()', () => {
+  const withTimeout = (timeout: string) => ({ flags: { timeout } }) as unknown as Invocation;
+
   test('takes a day at most', () => {
-    expect(readTime('timeout', '1440m')).toBe(86_400_000);
-    expect(orWrongUsage(() => readTime('timeout', '1441m'))).toContain('Cannot use --timeout "1441m"');
+    expect(timeOf(withTimeout('1440m'), 'timeout')).toBe(86_400_000);
+    expect(orWrongUsage(() => timeOf(withTimeout('1441m'), 'timeout'))).toContain(
+      'Cannot use --timeout "1441m"',
+    );
   });
 });
 

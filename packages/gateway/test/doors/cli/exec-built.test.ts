@@ -12,6 +12,7 @@ const base = mkdtempSync('/var/tmp/palisade-exec-built-');
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 const [state, work] = [join(base, 'state'), join(base, 'work')];
 mkdirSync(work);
+writeFileSync(join(work, 'Makefile'), '');
 
 const words = (script: string) => ['exec', '--state', state, '--', 'sh', '-c', script];
 

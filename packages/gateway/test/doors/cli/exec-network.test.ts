@@ -45,7 +45,7 @@ beforeAll(async () => {
   writeFileSync(join(stateDir, 'policies/all.cedar'), POLICIES);
   writeFileSync(join(stateDir, 'palisade.toml'), CONFIG, { mode: 0o600 });
   writeFileSync(token, VALUE, { mode: 0o600 });
-  gateway = await openGateway({ stateDir, env: readEnvironment(), version: '0.0.0', cwd: base });
+  gateway = await openGateway({ stateDir, env: readEnvironment(), version: '0.0.0', workspaces: [base] });
 });
 
 afterAll(async () => {

@@ -40,7 +40,7 @@ beforeAll(async () => {
   mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
   writeFileSync(join(stateDir, 'policies/all.cedar'), POLICIES);
   writeFileSync(secret, 'the secret');
-  gateway = await openGateway({ stateDir, env: readEnvironment(), version: '0.0.0', cwd: base });
+  gateway = await openGateway({ stateDir, env: readEnvironment(), version: '0.0.0', workspaces: [base] });
 });
 
 beforeEach(() => {

@@ -20,6 +20,7 @@ const env = readEnvironment({}, { username: 'ada', homedir: '/nowhere' });
 async function openSetup({ toml = '', cwd = '' } = {}) {
   const stateDir = join(tempDir(), 'state');
   const work = tempDir();
+  writeFileSync(join(work, 'Makefile'), '');
   mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
   writeFileSync(join(stateDir, 'policies', 'all.cedar'), PERMIT_ALL);
   writeFileSync(join(stateDir, 'palisade.toml'), toml.replaceAll('WORK', work));
@@ -120,6 +121,7 @@ test('a call is made in the command itself once the daemon is gone, whatever it 
     startedAt: '',
     version: '0.0.0',
     cwd: '/',
+    roots: [],
     hasWorkspaces: false,
   };
   await close();
@@ -168,6 +170,12 @@ test('a command runs by the daemon only where its workspace is the same', async 
   const named = await openSetup({ cwd: '/', toml: '[process]\nworkspaces = ["WORK"]\n' });
   const { out, status } = await named.run(words);
   expect([status, out, named.opened.times]).toEqual([0, `${named.work}\n`, 0]);
+  // A directory that only this command line grants is not a root of the daemon; one that both grant is.
+  const other = tempDir();
+  const granted = await named.run(withFlags(words, ['--workspace', other]));
+  expect([granted.status, granted.out, named.opened.times]).toEqual([0, `${other}\n`, 1]);
+  const both = await named.run(withFlags(words, ['--workspace', named.work]));
+  expect([both.status, both.out, named.opened.times]).toEqual([0, `${named.work}\n`, 1]);
 });
 
 test('a command prints and ends by the daemon as it would by itself', async () => {

@@ -75,7 +75,7 @@ export const REQUESTS: Readonly<Record<string, Ask>> = {
   createToken: ({ tokens }) =>
     tokens.create({
       ...{ principal: 'agent:ada', scopes: ['call', 'read'], expiresAt: TIME },
-      ...{ approver: 'user:eve', label: 'for the night' },
+      label: 'for the night',
     }),
   revokeToken: ({ tokens }) => tokens.revoke('tok_1'),
   listUpstreams: ({ upstreams }) => upstreams.list(),

@@ -58,7 +58,7 @@ function tokenOf({ gateway }: OperationsFixture, { principal, tenant, scopes }: 
   const { store, clock, random } = gateway;
   const nowMs = clock.nowMs();
   const creating = {
-    ...{ principal, tenant, scopes: [...scopes], approver: null, expiresAtMs: nowMs + 3_600_000 },
+    ...{ principal, tenant, scopes: [...scopes], expiresAtMs: nowMs + 3_600_000 },
     ...{ label: '', by: grace.principal, nowMs },
   };
   return store.transact((tx) => createToken(tx, creating, random)).token;

@@ -95,7 +95,7 @@ const record: Wire.JournalLine = {
 };
 const token: Wire.TokenDocument = {
   ...{ id: 'tok_1', state: 'active', principal: 'agent:ada', tenant: 'default', scopes: ['call'] },
-  ...{ approver: null, label: '', createdAt: TIME, createdBy: 'user:eve', expiresAt: TIME },
+  ...{ label: '', createdAt: TIME, createdBy: 'user:eve', expiresAt: TIME },
   ...{ revokedAt: null, revokedBy: null },
 };
 const unlimited = {

@@ -144,7 +144,14 @@ describe('a client that cannot ask its user', () => {
       const { approvalId: id, approveWith, expiresAt } = structuredContent;
       expect(approveWith).toBe(`palisade approvals approve ${id}`);
       expect(Date.parse(expiresAt)).toBeGreaterThan(here.gateway.clock.nowMs());
-      await answerApproval(here.gateway, { id, verdict: 'approved', by: GRACE, note: null });
+      await answerApproval(here.gateway, {
+        id,
+        verdict: 'approved',
+        by: GRACE,
+        note: null,
+        door: 'cli',
+        credential: 'process',
+      });
       const other = await client.request('tools/call', call({ path: '/etc' }));
       expect(other.result.isError).toBe(true);
       expect(here.ran()).toBe(0);

@@ -56,7 +56,10 @@ describe('docs/skill-package.md', () => {
 
   it('shows a SKILL.md that is taken', () => {
     const [, prose = ''] = /```markdown\n(---\n.*?)```/s.exec(PAGE) ?? [];
-    expect(readProse(new TextEncoder().encode(prose))).toMatchObject({ ok: true, name: 'text-tools' });
+    expect(readProse(new TextEncoder().encode(prose))).toMatchObject({
+      ok: true,
+      value: { name: 'text-tools' },
+    });
   });
 
   it('shows the problems of the manifest that it shows beside them', () => {

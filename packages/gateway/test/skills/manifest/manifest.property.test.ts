@@ -2,10 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
-import { manifestJsonSchema } from '../../../src/skills/manifest/json-schema.ts';
 import { MANIFEST_KEYS } from '../../../src/skills/manifest/manifest-keys.table.ts';
 import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 import { manifests, writeManifest } from './arbitrary.ts';
+import { manifestJsonSchema } from './json-schema.ts';
 import { flat, read, render } from './rendered.ts';
 
 const GOOD = render().text;

@@ -12,13 +12,10 @@ function front(...lines: string[]): string {
 }
 
 describe('readProse()', () => {
-  it('gives name, description and the body as it is', () => {
+  it('gives name and description, whatever the body is', () => {
     expect(proseOf('---\nname: text-tools\ndescription: Counts words.\n---\n\n# Text\r\n---\nmore')).toEqual({
       ok: true,
-      name: 'text-tools',
-      description: 'Counts words.',
-      body: '\n# Text\r\n---\nmore',
-      bodyLine: 5,
+      value: { name: 'text-tools', description: 'Counts words.' },
     });
   });
 
@@ -29,19 +26,25 @@ describe('readProse()', () => {
     ['with spaces around', '   Counts.  ', 'Counts.'],
     ['with a # inside a word', 'C# tools', 'C# tools'],
   ])('reads a value %s', (_, raw, description) => {
-    expect(proseOf(front('name: a', `description: ${raw}`))).toMatchObject({ ok: true, description });
+    expect(proseOf(front('name: a', `description: ${raw}`))).toMatchObject({
+      ok: true,
+      value: { description },
+    });
   });
 
   it('takes the lines of another system, a byte order mark, empty lines, comments and the other keys of the form', () => {
     const text = `\ufeff${front('# mine', '', 'name: a', 'license: MIT', 'allowed-tools: Read', 'description: b')}`;
-    expect(proseOf(text.replaceAll('\n', '\r\n'))).toMatchObject({ ok: true, name: 'a', bodyLine: 9 });
+    expect(proseOf(text.replaceAll('\n', '\r\n'))).toMatchObject({
+      ok: true,
+      value: { name: 'a', description: 'b' },
+    });
   });
 
   it('takes the lines beneath metadata, and beneath nothing else', () => {
     const lines = ['name: a', 'metadata:', '  author: acme', '  version: "1.0"', 'description: b'];
-    expect(proseOf(front(...lines))).toMatchObject({ ok: true, description: 'b' });
+    expect(proseOf(front(...lines))).toMatchObject({ ok: true, value: { description: 'b' } });
     const nested = ['name: a', 'license:', '  author: acme', 'description: b'];
-    expect(proseOf(front(...nested))).toMatchObject({ ok: false, line: 4 });
+    expect(proseOf(front(...nested))).toMatchObject({ ok: false, problem: { line: 4 } });
   });
 
   it.each([
@@ -72,9 +75,9 @@ describe('readProse()', () => {
     ['text after a quote', front('name: a', 'description: "b" c'), 3, 'in double quotes'],
   ])('refuses %s, with its line', (_, text, line, what) => {
     const prose = proseOf(text);
-    expect(prose).toMatchObject({ ok: false, line });
-    expect(prose.ok ? '' : prose.what).toMatch(/^Cannot read SKILL\.md: .+, expected .+/);
-    expect(prose.ok ? '' : prose.what).toContain(what);
+    expect(prose).toMatchObject({ ok: false, problem: { line } });
+    expect(prose.ok ? '' : prose.problem.what).toMatch(/^Cannot read SKILL\.md: .+, expected .+/);
+    expect(prose.ok ? '' : prose.problem.what).toContain(what);
   });
 
   it.each([
@@ -97,12 +100,15 @@ describe('readProse()', () => {
     '- a',
     '? a',
   ])('refuses the value %j, which other readers of YAML take for something else', (raw) => {
-    expect(proseOf(front('name: a', `description: ${raw}`))).toMatchObject({ ok: false, line: 3 });
+    expect(proseOf(front('name: a', `description: ${raw}`))).toMatchObject({
+      ok: false,
+      problem: { line: 3 },
+    });
   });
 
   it('refuses bytes that are not UTF-8 and a file of more than 256 KiB', () => {
     const bytes = Uint8Array.of(...new TextEncoder().encode('---\n'), 0xff);
-    expect(readProse(bytes)).toMatchObject({ ok: false, line: 2 });
+    expect(readProse(bytes)).toMatchObject({ ok: false, problem: { line: 2 } });
     const body = 'x'.repeat(262_144 - front('name: a', 'description: b').length);
     expect(proseOf(front('name: a', 'description: b') + body).ok).toBe(true);
     expect(proseOf(`${front('name: a', 'description: b')}${body}x`).ok).toBe(false);
@@ -119,7 +125,7 @@ describe('readProse()', () => {
     fc.assert(
       fc.property(lines, (parts) => {
         const prose = proseOf(parts.join('\n'));
-        expect(prose.ok ? prose.bodyLine : prose.line).toBeGreaterThan(0);
+        expect(prose.ok ? prose.value.name.length : prose.problem.line).toBeGreaterThan(0);
       }),
       { numRuns: volume(1_000, 30) },
     );

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
-import { manifestJsonSchema } from '../../../src/skills/manifest/json-schema.ts';
 import { nameOf } from '../../../src/skills/manifest/manifest-shape.ts';
+import { manifestJsonSchema } from './json-schema.ts';
 import { LEAVES, lineOf, problemsOf, render, renderWith } from './rendered.ts';
 
 const FILE = new URL('../../../schema/skill.schema.json', import.meta.url);

@@ -24,6 +24,7 @@ export function engineStart(tier: 'b' | 'c'): () => ReturnType<typeof startEngin
     owner,
     limits: DEFAULT_SETTINGS.defaults,
     networks: NO_NETWORKS,
+    quarantine: '/nowhere',
   });
   onTestFinished(() => commands.close());
   const scratches = new Scratches({ owner, isGone: () => false });

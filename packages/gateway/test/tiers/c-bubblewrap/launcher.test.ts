@@ -22,7 +22,7 @@ test('a jail reports from inside every fact that its plan expects', async () => 
   expect([out, code, told.exit, told.done]).toEqual(['ran\n', 3, '3', '1']);
   const facts = Object.keys(plan.expected.equal).map((name) => [name, told[`fact.${name}`]]);
   expect(Object.fromEntries(facts)).toEqual(plan.expected.equal);
-  expect(told['fact.mounts_rw']?.split(',').sort()).toEqual(plan.expected.mountsRw);
+  expect(told['fact.mounts_rw']?.split(',').sort()).toEqual(plan.expected.within?.mounts_rw);
 });
 
 test('a command has the three descriptors of a program and none of the jail', async () => {

@@ -232,7 +232,7 @@ test.each([
   ['/é', '/\\xc3\\xa9'],
   ['/a\u007f', '/a\\x7f'],
 ])('planC() expects the mount %j as the launcher writes it', (workspace, fact) => {
-  expect(planned({ workspace }).expected.mountsRw).toContain(fact);
+  expect(planned({ workspace }).expected.within?.mounts_rw).toContain(fact);
 });
 
 function manyPaths(count: number): string[] {

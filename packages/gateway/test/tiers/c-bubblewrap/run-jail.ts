@@ -17,10 +17,11 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
 import type { HostPath } from '../../../src/tiers/c-bubblewrap/mounts.ts';
-import { type JailHost, type JailPlan, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
-import { ETC_BINDS, SYSTEM_ROOTS } from '../../../src/tiers/c-bubblewrap/root.table.ts';
+import { type JailHost, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
+import { ETC_BINDS, HIDDEN_FILES, SYSTEM_ROOTS } from '../../../src/tiers/c-bubblewrap/root.table.ts';
 import type { Descriptor } from '../../../src/tiers/child/child.ts';
 import { wordsBytes } from '../../../src/tiers/child/starter-protocol.ts';
+import type { TierPlan } from '../../../src/tiers/process/plan.ts';
 import { sampleTerms } from '../terms.ts';
 import { sampleHost } from './sample-host.ts';
 
@@ -29,7 +30,7 @@ const RUN_ID = 60001;
 const ORDINARY = IS_ROOT ? { uid: RUN_ID, gid: RUN_ID } : {};
 
 export type JailOutput = { readonly code: number | null; readonly out: string; readonly errors: string };
-export type JailSaid = JailOutput & { readonly plan: JailPlan; readonly status: string };
+export type JailSaid = JailOutput & { readonly plan: TierPlan; readonly status: string };
 export type JailRequest = {
   readonly workspace: string;
   readonly argv: readonly [string, ...string[]];
@@ -89,7 +90,12 @@ export async function runJail(request: JailRequest): Promise<JailSaid> {
   const { workspace, argv, terms = {}, host = {}, launcher = '/bin/true' } = request;
   const planned = planC(
     sampleTerms({ workspace, executable: argv[0], argv, env: {}, ...terms }),
-    sampleHost({ systemRoots: present(SYSTEM_ROOTS), etc: present(ETC_BINDS), ...host }),
+    sampleHost({
+      systemRoots: present(SYSTEM_ROOTS),
+      etc: present(ETC_BINDS),
+      hidden: present(HIDDEN_FILES),
+      ...host,
+    }),
   );
   if (!planned.ok) throw new Error(planned.problem.message);
   const { args: options } = planned.value;
@@ -153,7 +159,7 @@ function open(descriptor: Descriptor, workspace: string, launcher: string): numb
   return 'pipe';
 }
 
-function feed(child: ChildProcess, plan: JailPlan): void {
+function feed(child: ChildProcess, plan: TierPlan): void {
   plan.descriptors.forEach((descriptor, index) => {
     const pipe = child.stdio[3 + index];
     if (!(pipe instanceof Duplex)) return;

@@ -29,6 +29,10 @@ export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
       { path: '/etc/ssl/certs', linkTo: null },
       { path: '/etc/resolv.conf', linkTo: '../run/systemd/resolve/stub-resolv.conf' },
     ],
+    hidden: [
+      { path: '/proc/cmdline', linkTo: null },
+      { path: '/proc/keys', linkTo: null },
+    ],
     ...changes,
   };
 }
@@ -53,13 +57,13 @@ export function showPlan(planned: ReturnType<typeof planC>): string {
     return `${index + 3} ${descriptor.role}${about}`;
   });
   const equal = Object.entries(plan.expected.equal).map(([name, value]) => `${name} = ${value}`);
-  const { newNamespaces, mountsRw } = plan.expected;
+  const { newNamespaces, within } = plan.expected;
   return [
     `# words\n${plan.words.join(' ')}`,
     `# told\n${plan.told.join(' ')}`,
     `# options\n${options}`,
     `# descriptors\n${roles.join('\n')}`,
     `# expected facts\n${equal.join('\n')}\nnew namespaces = ${newNamespaces.join(' ')}`,
-    `# expected writable mounts\n${mountsRw.join('\n')}\n`,
+    `# expected writable mounts\n${within?.mounts_rw?.join('\n')}\n`,
   ].join('\n\n');
 }

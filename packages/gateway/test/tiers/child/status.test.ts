@@ -25,6 +25,7 @@ const FULL = [
   'exit=7',
   'utime_us=12345',
   'stime_us=67',
+  'lost_us=8',
   'maxrss_kb=8192',
   'inblock=0',
   'oublock=16',
@@ -82,6 +83,7 @@ describe('parseStatus() reads', () => {
       usage: {
         userUs: 12345,
         systemUs: 67,
+        lostUs: 8,
         maxRssKb: 8192,
         readBlocks: 0,
         writeBlocks: 16,
@@ -119,8 +121,8 @@ describe('parseStatus() reads', () => {
   });
 
   it('no usage where a part of it is missing', () => {
-    const parts = FULL.filter((line) => /^(?:utime|stime|maxrss|inblock|oublock|wall)/.test(line));
-    expect(parts).toHaveLength(6);
+    const parts = FULL.filter((line) => /^(?:utime|stime|lost|maxrss|inblock|oublock|wall)/.test(line));
+    expect(parts).toHaveLength(7);
     expect(statusOf(['launcher=1', ...parts]).usage).not.toBeNull();
     for (const missing of parts) {
       expect(statusOf(['launcher=1', ...parts.filter((part) => part !== missing)]).usage).toBeNull();

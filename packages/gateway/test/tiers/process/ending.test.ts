@@ -74,7 +74,7 @@ describe('verdictOf() says what ended a run', () => {
       { status: { ...KILLED, cancelled: true } },
       'tier/exited',
       null,
-      /its sandbox was cancelled/,
+      /its sandbox was ended from outside/,
     ],
     ['the launcher’s clock', { status: { ...KILLED, limit: 'wall' } }, 'tier/timed-out', 'wall', /30000 ms/],
     [
@@ -255,6 +255,8 @@ describe('cpuMsOf()', () => {
     expect(cpuMsOf(sampleRan({ group: { cpuUs: 9_500 } }))).toBe(10);
     expect(cpuMsOf(sampleRan({ group: { cpuUs: 0 } }))).toBe(0);
     expect(cpuMsOf(sampleRan({ group: { cpuUs: null } }))).toBe(3);
+    const { usage } = sampleRan().status ?? {};
+    expect(cpuMsOf(sampleRan({ status: usage ? { usage: { ...usage, lostUs: 5_000 } } : null }))).toBe(8);
     expect(cpuMsOf(sampleRan({ status: BROKEN_OFF }))).toBeNull();
   });
 });

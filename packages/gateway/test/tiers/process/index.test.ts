@@ -7,6 +7,7 @@ import { authorize } from '../../../src/policy/authorize.ts';
 import { LaunchQueue } from '../../../src/tiers/child/queue.ts';
 import { commandTiers } from '../../../src/tiers/process/index.ts';
 import { Cleanup, WarmSandboxes } from '../../../src/tiers/process/warm-sandboxes.ts';
+import { Baselines } from '../../../src/tiers/workspace/baseline.ts';
 import { COUNT, checkedCall, engineWith, FACTS, PERMIT_ALL } from '../../policy/sample.ts';
 import { NO_NETWORKS } from '../sample-networks.ts';
 import { sampleTerms } from '../terms.ts';
@@ -17,7 +18,7 @@ const SECOND_MS = 1_000;
 function commandCall(workspace: string): CheckedCall {
   const executable = realpathSync('/bin/sh');
   const terms = sampleTerms({ workspace, executable, argv: ['sh', '-c', 'exit 0'], env: {} });
-  const facts = { kind: 'shell', tier: 'c', paths: [], hosts: [] } as const;
+  const facts = { kind: 'shell', tier: 'c', root: '/', paths: [], hosts: [] } as const;
   const process = { terms, facts, stillHolds: () => null };
   return { ...checkedCall(COUNT, { text: '' }), tier: 'c', process };
 }
@@ -38,6 +39,8 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     warm: new WarmSandboxes({ size: 0, idleMs: 1 }),
     closing: new Cleanup(64),
     networks: NO_NETWORKS,
+    baselines: new Baselines(),
+    quarantine: join(openDirectory(), 'quarantine'),
   };
   const { c } = commandTiers(kit, machine({ clock, bwraps: [bwrap] }));
   const call = commandCall(openDirectory());

@@ -32,7 +32,10 @@ export function sampleStatus(changes: Partial<LauncherStatus> = {}): LauncherSta
     cancelled: false,
     execError: null,
     failed: null,
-    usage: { userUs: 1500, systemUs: 700, maxRssKb: 2048, readBlocks: 8, writeBlocks: 16, wallUs: 9000 },
+    usage: {
+      ...{ userUs: 1500, systemUs: 700, lostUs: 0 },
+      ...{ maxRssKb: 2048, readBlocks: 8, writeBlocks: 16, wallUs: 9000 },
+    },
     outputBytes: 0,
     left: 0,
     done: true,

@@ -5,7 +5,15 @@ import { runInSandbox, type Sandbox, type Serve } from '../../../src/tiers/proce
 import { sampleTerms } from '../terms.ts';
 
 const PLAN: CommandPlan = {
-  ...{ ok: true, words: [], args: [], told: ['word'], descriptors: [], missing: () => null },
+  ...{
+    ok: true,
+    words: [],
+    args: [],
+    gate: ['expect=nnp=1'],
+    told: ['word'],
+    descriptors: [],
+    missing: () => null,
+  },
   network: { listeners: [{ address: '127.0.0.1', port: 3128, door: null }], names: [] },
 };
 const KILLED: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };

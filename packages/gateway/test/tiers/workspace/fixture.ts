@@ -57,5 +57,10 @@ export function entry(path: string, kind: EntryKind, facts: Partial<Entry> = {})
 }
 
 export function snapshotOf(entries: readonly Entry[], gaps: Snapshot['gaps'] = []): Snapshot {
-  return { entries: new Map(entries.map((each) => [each.path, each])), gaps, complete: gaps.length === 0 };
+  return {
+    entries: new Map(entries.map((each) => [each.path, each])),
+    gaps,
+    complete: gaps.length === 0,
+    isSparse: false,
+  };
 }

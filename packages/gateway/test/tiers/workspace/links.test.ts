@@ -140,8 +140,7 @@ describe('resolveLinks()', () => {
 
 describe('otherNamesIn()', () => {
   const namesIn = (entries: Parameters<typeof snapshotOf>[0]) => {
-    const after = snapshotOf(entries);
-    return otherNamesIn(after, resolveLinks(after, '/w', NOTHING));
+    return otherNamesIn(resolveLinks(snapshotOf(entries), '/w', NOTHING));
   };
 
   it('ends on links into their own directory', () => {

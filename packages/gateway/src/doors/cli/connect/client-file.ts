@@ -7,7 +7,6 @@ import {
   constants,
   existsSync,
   fstatSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -67,7 +66,12 @@ export function readClientFile(path: string, within: string | null): ClientFile 
       const stat = fstatSync(fd);
       if (!stat.isFile()) throw refuse(path, 'it is not a regular file', 'one');
       if (stat.size > MAX_BYTES) throw refuse(path, `it has ${stat.size} bytes`, `at most ${MAX_BYTES}`);
-      const text = textOf(readFileSync(fd), path);
+      const bytes = readFileSync(fd);
+      if (!isUtf8(bytes)) {
+        const { line, column } = positionOfBadUtf8(bytes);
+        throw refuse(`${path}:${line}:${column}`, 'it has bytes that are not UTF-8', 'UTF-8');
+      }
+      const text = bytes.toString('utf8');
       const hasBom = text.startsWith(BOM);
       const owner = { uid: stat.uid, gid: stat.gid };
       return { path, target, text: hasBom ? text.slice(1) : text, hasBom, mode: stat.mode & 0o777, owner };
@@ -88,14 +92,9 @@ export function writeClientFile(file: ClientFile, text: string, mode: number): v
     const fresh = `${target}.palisade-${process.pid}`;
     try {
       // Boundary: `wx` follows no link that another user put there, and no one else reads a token before the mode is right.
-      const fd = openSync(fresh, 'wx', PRIVATE);
-      try {
-        writeFileSync(fd, `${hasBom ? BOM : ''}${text}`);
-        fsyncSync(fd);
-      } finally {
-        closeSync(fd);
-      }
-      keepOwner(fresh, owner);
+      writeFileSync(fresh, `${hasBom ? BOM : ''}${text}`, { flag: 'wx', mode: PRIVATE, flush: true });
+      const { uid, gid } = lstatSync(fresh);
+      if (owner !== null && (owner.uid !== uid || owner.gid !== gid)) chownSync(fresh, owner.uid, owner.gid);
       chmodSync(fresh, mode);
       demandUnchanged(file);
       renameSync(fresh, target);
@@ -163,18 +162,6 @@ function demandUnchanged({ path, target, text, hasBom }: ClientFile): void {
   const before = text === null ? null : `${hasBom ? BOM : ''}${text}`;
   const is = 'another program has changed it meanwhile';
   if (now !== before) throw refuse(path, is, 'an unchanged file; run the command again');
-}
-
-function keepOwner(fresh: string, owner: ClientFile['owner']): void {
-  const { uid, gid } = lstatSync(fresh);
-  if (owner === null || (owner.uid === uid && owner.gid === gid)) return;
-  chownSync(fresh, owner.uid, owner.gid);
-}
-
-function textOf(bytes: Buffer, path: string): string {
-  if (isUtf8(bytes)) return bytes.toString('utf8');
-  const { line, column } = positionOfBadUtf8(bytes);
-  throw refuse(`${path}:${line}:${column}`, 'it has bytes that are not UTF-8', 'UTF-8');
 }
 
 function refuse(path: string, is: string, expected: string): CodedError {

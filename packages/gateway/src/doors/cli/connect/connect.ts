@@ -1,21 +1,16 @@
 import { basename, resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
-import { textOf, wrongUsage } from '../input.ts';
+import { ForbiddenPlaces, settle } from '../../../runner/forbidden.ts';
+import { demandRoot } from '../../../runner/roots.ts';
+import { listOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 import { demandWritable, keepBackup, PRIVATE, readClientFile, writeClientFile } from './client-file.ts';
 import { CLIENTS, type McpClient } from './clients.table.ts';
-import { argvOf, isOurs, upstreamName, variablesIn, wrappedIn } from './entry.ts';
+import { argvOf, isOurs, rootsIn, upstreamName, variablesIn, wrappedIn } from './entry.ts';
 import { hasExtras } from './formats/json.ts';
 import { type Planned, planConnect, planWrap, tokenAt, type Wrapper } from './plan.ts';
-import {
-  type ConnectOutcome,
-  type ListedClient,
-  printClients,
-  printOutcome,
-  UNCHANGED,
-  unifiedDiff,
-} from './print.ts';
+import { type ConnectOutcome, printClients, printOutcome, UNCHANGED, unifiedDiff } from './print.ts';
 import { serverNamed, serversIn } from './servers.ts';
 import {
   agentOf,
@@ -56,7 +51,10 @@ export async function run(invocation: Invocation): Promise<number> {
   return print.result({ clients }, () => printClients(print, clients));
 }
 
-function listed(invocation: Invocation, client: McpClient, url: string): ListedClient {
+export type ListedClient = ReturnType<typeof listed>;
+
+/** A client with the names of our entries in its file, or why that file cannot be read. */
+function listed(invocation: Invocation, client: McpClient, url: string) {
   const machine = machineOf(invocation);
   const file = fileOf(client, 'user', machine);
   const about = { id: client.id, name: client.name, found: isFound(client, machine), file };
@@ -82,12 +80,14 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
   const { file, source, own, scope } = target;
   const wrapped = textOf(invocation, 'wrap');
   demandCompatible(invocation, client);
-  const held = flags.http === true ? await validToken(invocation, target) : null;
+  // The token that the file has already, where it is still valid.
+  const old = flags.http === true ? tokenAt(source, own) : null;
+  const held = old !== null && (await isValid(invocation, old)) ? old : null;
   const plan = (token: string): Planned => {
     if (wrapped !== undefined) return planWrap(source, wrapped, wrapperOf(invocation, wrapped, agent));
     if (flags.http === true) return planConnect(source, own, { kind: 'http', url: own.url, token });
-    const argv = [...programOf().argv, 'mcp', '--as', agent, '--state', invocation.stateDir.path];
-    return planConnect(source, own, { kind: 'stdio', argv });
+    const words = ['--as', agent, '--state', invocation.stateDir.path, ...rootFlags(invocation, target)];
+    return planConnect(source, own, { kind: 'stdio', argv: [...programOf().argv, 'mcp', ...words] });
   };
   const planned = plan(held ?? TOKEN_TO_COME);
   const server = wrapped ?? own.server;
@@ -100,7 +100,11 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
   const notes = notesOf(invocation, target);
   if (dryRun) return { ...about, status, diff, notes };
   demandWritable(file);
-  const made = flags.http === true && held === null ? await mint(invocation, target) : null;
+  const label = `${client.name} (${own.server})`;
+  const made =
+    flags.http === true && held === null
+      ? await makeToken(invocation, agentOf(invocation, client), label)
+      : null;
   const { text } = (made === null ? planned : plan(made.text)) ?? planned;
   const backup = await orRevoke(invocation, made, () => {
     const kept = keepBackup(file, invocation.edge.clock.nowMs());
@@ -113,40 +117,53 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
 }
 
 function demandCompatible({ flags }: Invocation, { id, name, http }: McpClient): void {
-  if (flags.workspace !== undefined && flags.wrap === undefined)
-    throw wrongUsage('Cannot use --workspace alone: it is for a wrapped server, expected --wrap SERVER');
+  if (flags.wrap !== undefined && [flags.workspace ?? []].flat().length > 1)
+    throw wrongUsage('Cannot use --workspace twice with --wrap: a server writes to one, expected one');
   if (flags.http !== true) return;
-  if (typeof flags.wrap === 'string')
+  const refuse = (is: string) => wrongUsage(`Cannot use --http with ${is}, expected one of them`);
+  if (flags.workspace !== undefined)
     throw wrongUsage(
-      'Cannot use --http with --wrap: a wrapped server is started by a command, expected one of them',
+      'Cannot use --workspace with --http: the daemon has directories of its own, expected one of them',
+      'Name them with process.workspaces in palisade.toml, or with `palisade serve --workspace DIR`.',
     );
+  if (typeof flags.wrap === 'string') throw refuse('--wrap: a wrapped server is started by a command');
   if (http === null)
     throw wrongUsage(
       `Cannot connect ${id} with --http: the file of ${name} has no key for an address, expected no --http`,
     );
   // Boundary: files of projects are shared with others, who would have the token as well.
-  if (flags.project === true)
-    throw wrongUsage(
-      'Cannot use --http with --project: the token would be in a shared file, expected one of them',
-    );
+  if (flags.project === true) throw refuse('--project: the token would be in a shared file');
 }
 
 function wrapperOf(invocation: Invocation, server: string, agent: string): Wrapper {
-  const { stateDir, edge } = invocation;
-  const folder = textOf(invocation, 'workspace');
-  const workspace = folder === undefined ? [] : ['--workspace', resolve(edge.cwd, folder)];
-  const flags = ['--name', upstreamName(server), '--as', agent, '--state', stateDir.path, ...workspace];
-  return { program: programOf().argv, flags: ['mcp', 'wrap', ...flags] };
+  const { stateDir } = invocation;
+  const flags = ['--name', upstreamName(server), '--as', agent, '--state', stateDir.path];
+  return { program: programOf().argv, flags: ['mcp', 'wrap', ...flags, ...wordsOf(namedRoots(invocation))] };
 }
 
-function mint(invocation: Invocation, { client, own }: ClientTarget): Promise<MintedToken> {
-  return makeToken(invocation, agentOf(invocation, client), `${client.name} (${own.server})`);
+/** The directories of --workspace, each of which can be a root. */
+function namedRoots(invocation: Invocation): readonly string[] {
+  const { edge, stateDir } = invocation;
+  const named = listOf(invocation, 'workspace').map((path) => resolve(edge.cwd, path));
+  if (named.length === 0) return named;
+  const forbidden = new ForbiddenPlaces({ stateDir: stateDir.path, home: edge.env.home });
+  for (const path of named) demandRoot(path, '--workspace', forbidden);
+  return named;
 }
 
-/** The token that the file has already, where it is still valid. */
-async function validToken(invocation: Invocation, { source, own }: ClientTarget): Promise<string | null> {
-  const held = tokenAt(source, own);
-  return held !== null && (await isValid(invocation, held)) ? held : null;
+/** The flags that grant the client its roots: of --workspace, else those of the entry, else the project of the file. */
+function rootFlags(invocation: Invocation, { client, scope, source, own }: ClientTarget): readonly string[] {
+  const { edge, stateDir } = invocation;
+  const named = namedRoots(invocation);
+  if (named.length > 0) return wordsOf(named);
+  const kept = rootsIn(client, serverNamed(source, own.server)?.value);
+  if (kept.length > 0 || scope !== 'project') return wordsOf(kept);
+  const forbidden = new ForbiddenPlaces({ stateDir: stateDir.path, home: edge.env.home });
+  return forbidden.againstRoot(settle(edge.cwd)) === null ? wordsOf([edge.cwd]) : [];
+}
+
+function wordsOf(roots: readonly string[]): readonly string[] {
+  return roots.flatMap((path) => ['--workspace', path]);
 }
 
 /** A token that gets into no file does not stay. */
@@ -170,7 +187,8 @@ async function revokeUnused(
   return id === null ? [] : [`The token ${id} of the old entry was revoked.`];
 }
 
-function notesOf(invocation: Invocation, { client, scope, file, source }: ClientTarget): readonly string[] {
+function notesOf(invocation: Invocation, target: ClientTarget): readonly string[] {
+  const { client, scope, file, source } = target;
   const { flags } = invocation;
   const notes: string[] = [];
   if (flags.http === true) {
@@ -183,6 +201,10 @@ function notesOf(invocation: Invocation, { client, scope, file, source }: Client
     );
   else if (flags.file === undefined && !isFound(client, machineOf(invocation)))
     notes.push(`${client.name} was not found on this machine.`);
+  if (flags.http !== true && flags.wrap === undefined && rootFlags(invocation, target).length === 0)
+    notes.push(
+      `Unless process.workspaces in palisade.toml names directories, commands of ${client.name} work where it starts palisade, and only if that is in a project. Name directories with --workspace DIR.`,
+    );
   if (typeof flags.wrap === 'string') {
     const entry = serverNamed(source, flags.wrap)?.value;
     notes.push(...wrapNotes(client, flags.wrap, entry, flags.workspace === undefined));

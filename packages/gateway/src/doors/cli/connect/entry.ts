@@ -56,6 +56,13 @@ export function ownArguments(client: McpClient, entry: unknown): readonly string
   return index !== -1 && own[0] === 'mcp' ? own : null;
 }
 
+/** The directories that an entry of ours grants the client. */
+export function rootsIn(client: McpClient, entry: unknown): readonly string[] {
+  const own = ownArguments(client, entry) ?? [];
+  if (own[1] === 'wrap') return [];
+  return own.filter((_, index) => own[index - 1] === '--workspace');
+}
+
 /** Whether an entry leads to a gateway itself. */
 export function isOurs(client: McpClient, entry: unknown, url: string): boolean {
   const own = ownArguments(client, entry);

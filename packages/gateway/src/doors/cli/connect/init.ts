@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 import { CODES, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
-import { CONFIG_KEYS, type ConfigKey } from '../../../config/config.table.ts';
+import { CONFIG_KEYS } from '../../../config/config.table.ts';
 import { CONFIG_FILE } from '../../../config/load.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { inert } from '../../../core/hostile-text.ts';
@@ -12,50 +12,32 @@ import { formatPrincipal, type Principal, parsePrincipal } from '../../../core/p
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { examineGateway, type Finding, recordFindings } from '../../../operations/findings.ts';
+import type { PolicySet } from '../../../policy/policy-set.ts';
 import { prepareStateDir } from '../../../store/state-dir.ts';
 import { canAsk } from '../ask.ts';
 import { callOf } from '../make-call.ts';
+import { PROBLEM_STATUS, printFinding } from '../nouns/doctor.ts';
 import { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import { CLIENTS, type McpClient } from './clients.table.ts';
 import { connectClient } from './connect.ts';
-import type { Status } from './print.ts';
-import {
-  nextSteps,
-  printCall,
-  printFindings,
-  printOffered,
-  printPolicies,
-  printPrepared,
-  printStep,
-} from './print-init.ts';
 import { chooseClient, isFound, machineOf } from './target.ts';
 
 /* `palisade init`: from nothing to a connected agent in one command. What exists is left as it is, so it can be run again. */
 
-/** The exit status of `palisade doctor` for a problem of the machine. */
-const PROBLEM_STATUS = 2;
 /** The principal of the first call where no client is connected. */
 const NEWCOMER = { kind: 'agent', name: 'newcomer' } as const;
 
 /** What of the state directory existed and what was made. */
-export type PreparedState = ReturnType<typeof prepare>;
+type PreparedState = ReturnType<typeof prepare>;
 
 /** What became of a client that was found or named. */
-export type OfferedClient = {
-  readonly client: string;
-  readonly name: string;
-  readonly status: Status | 'left alone' | 'failed';
-  readonly file: string | null;
-  readonly backup: string | null;
-  readonly message: string | null;
-  readonly next: string;
-};
+type OfferedClient = Awaited<ReturnType<typeof offerClient>>;
 
 /** How the first call ended. */
-export type FirstCall = Awaited<ReturnType<typeof makeFirstCall>>;
+type FirstCall = Awaited<ReturnType<typeof makeFirstCall>>;
 
-export async function run(invocation: Invocation): Promise<number> {
+export async function init(invocation: Invocation): Promise<number> {
   const { print, stateDir, flags } = invocation;
   // An unknown client is refused before anything is made.
   const clients = wantedClients(invocation);
@@ -63,11 +45,11 @@ export async function run(invocation: Invocation): Promise<number> {
   printPrepared(print, prepared);
   const gateway = await invocation.openGateway();
   try {
-    printPolicies(print, prepared, gateway.policy.set?.policies ?? []);
+    printPolicies(print, prepared, gateway.policy.set);
     const { findings: ofGateway } = await examineGateway(gateway);
     const findings = [...recordFindings(gateway, stateDir), ...ofGateway];
     printFindings(print, findings);
-    printStep(print, '4. Your agents');
+    print.heading('4. Your agents');
     const offered = await offerClients(invocation, clients);
     printOffered(print, offered, canAsk(invocation));
     const call = await makeFirstCall(invocation, gateway, callerOf(offered));
@@ -77,7 +59,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const next = nextSteps(prepared, offered);
     if (print.json)
       print.document({ ok: status === 0, ...prepared, findings, clients: offered, call, demo, next });
-    printStep(print, `${status === 0 ? 'Ready.' : 'Something failed; see above.'} What to do next:`);
+    print.heading(`${status === 0 ? 'Ready.' : 'Something failed; see above.'} What to do next:`);
     for (const line of next) print.styled('cyan', '  → ', line);
     return status;
   } finally {
@@ -138,15 +120,12 @@ export function starterConfig(): string {
   for (const row of CONFIG_KEYS.filter(({ key }) => /^[a-z]+\.[a-z_]+$/.test(key))) {
     const [section = '', name = ''] = row.key.split('.');
     const lines = sections.get(section) ?? [];
-    sections.set(section, [...lines, `# ${row.sentence}`, `#${name} = ${defaultOf(row)}`]);
+    const value = row.default ?? (row.type === 'string-list' ? [] : '');
+    const text = JSON.stringify(value).replaceAll('","', '", "');
+    sections.set(section, [...lines, `# ${row.sentence}`, `#${name} = ${text}`]);
   }
   const parts = [...sections].map(([section, lines]) => `\n[${section}]\n${lines.join('\n')}\n`);
   return `${STARTER_HEAD}${parts.join('')}`;
-}
-
-function defaultOf(row: ConfigKey): string {
-  if (row.default !== null) return JSON.stringify(row.default).replaceAll('","', '", "');
-  return row.type === 'string-list' ? '[]' : '""';
 }
 
 function wantedClients(invocation: Invocation): readonly McpClient[] {
@@ -175,21 +154,18 @@ async function offerClients(
   return offered;
 }
 
-async function offerClient(
-  invocation: Invocation,
-  client: McpClient,
-  isWanted: boolean,
-): Promise<OfferedClient> {
+async function offerClient(invocation: Invocation, client: McpClient, isWanted: boolean) {
   const { id, name, next } = client;
   const about = { client: id, name, file: null, backup: null, message: null, next };
-  if (!isWanted) return { ...about, status: 'left alone' };
+  if (!isWanted) return { ...about, status: 'left alone' as const };
   try {
-    // The flags of init are not those of connect.
-    const { status, file, backup } = await connectClient({ ...invocation, flags: {} }, client);
+    // The other flags of init are not those of connect.
+    const { workspace } = invocation.flags;
+    const { status, file, backup } = await connectClient({ ...invocation, flags: { workspace } }, client);
     return { ...about, status, file, backup };
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
-    return { ...about, status: 'failed', message: `${error.message}. ${error.remedy}` };
+    return { ...about, status: 'failed' as const, message: `${error.message}. ${error.remedy}` };
   }
 }
 
@@ -216,11 +192,10 @@ function callerOf(offered: readonly OfferedClient[]): Principal {
 }
 
 /** Calls a harmless tool as that agent, and verifies the receipt as a stranger would: with the public keys alone. */
-async function makeFirstCall({ edge, signal }: Invocation, gateway: Opened<Gateway>, principal: Principal) {
-  const { tenant } = gateway.config.gateway;
+async function makeFirstCall(invocation: Invocation, gateway: Opened<Gateway>, principal: Principal) {
   const rawInput = '{"message":"hello from palisade init"}';
-  const call = callOf(edge, { principal, tenant, tool: 'palisade.echo', rawInput });
-  const { callId, outcome, receipt } = await invoke(gateway, call, signal);
+  const call = callOf(invocation, gateway, { principal, tool: 'palisade.echo', rawInput });
+  const { callId, outcome, receipt } = await invoke(gateway, call, invocation.signal);
   const ring = await parseKeyRing(gateway.keys.export(), nodePrimitives);
   const report =
     ring.ok && receipt !== null ? await verifyReceipt(receipt, ring.keys, {}, nodePrimitives) : null;
@@ -235,4 +210,66 @@ async function showDemo(invocation: Invocation): Promise<number> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const silent = new Printer({ out: nowhere, err: nowhere, json: false, colour: false });
   return demo({ ...invocation, flags: {}, print: invocation.print.json ? silent : invocation.print });
+}
+
+/* What `palisade init` prints: what was done, step by step. */
+
+function printThing(print: Printer, { path, made }: { path: string; made: boolean }, what: string): void {
+  print.styled('green', '  ✓ ', made ? `made ${path}${what}` : `${path} exists and stays as it is`);
+}
+
+function printPrepared(print: Printer, { stateDir, config }: PreparedState): void {
+  print.heading('1. The state directory: keys, journal, policies');
+  printThing(print, stateDir, ', readable by you only');
+  printThing(print, config, ': every setting with its default, all commented out');
+}
+
+function printPolicies(print: Printer, { policies }: PreparedState, set: PolicySet | null): void {
+  print.heading('2. The policies: who may call what');
+  printThing(print, policies, ': starter policies');
+  for (const { id, effect, file } of set?.policies ?? [])
+    print.styled(effect === 'permit' ? 'green' : 'yellow', `  ${effect.padEnd(7)}`, `${id} (${file})`);
+}
+
+function printFindings(print: Printer, findings: readonly Finding[]): void {
+  print.heading('3. This machine');
+  const odd = findings.filter(({ state }) => state !== 'ok');
+  print.styled('green', '  ✓ ', `${findings.length - odd.length} of ${findings.length} checks passed`);
+  for (const finding of odd) printFinding(print, finding, '  ');
+}
+
+function printOffered(print: Printer, offered: readonly OfferedClient[], isAsked: boolean): void {
+  if (offered.length === 0) print.line('  No client was found. `palisade connect` lists the supported ones.');
+  for (const { client, name, status, file, backup, message } of offered) {
+    if (status === 'left alone') {
+      print.line(`  - ${name} was skipped. To connect it later: palisade connect ${client}`);
+    } else if (status === 'failed') print.styled('red', '  ✗ ', `${name}: ${message}`);
+    else {
+      print.styled('green', '  ✓ ', `${name}: ${status}${file === null ? '' : ` (${file})`}`);
+      if (backup !== null) print.line(`    backup of the file before this change: ${backup}`);
+    }
+  }
+  if (!isAsked && offered.some(({ status }) => status === 'left alone'))
+    print.line('  No terminal to ask at: connect all of them with --yes, or some with --client CLIENT.');
+}
+
+function printCall(print: Printer, { as, callId, status, code, message, verified }: FirstCall): void {
+  print.heading('5. The first call, with its receipt');
+  if (status === 'ok') print.styled('green', '  ✓ ', `${as} called palisade.echo: ${callId}`);
+  else print.styled('red', '  ✗ ', `${as} called palisade.echo: ${code}: ${message}`);
+  if (verified) print.styled('green', '  ✓ ', 'its receipt verifies');
+  else print.styled('red', '  ✗ ', 'its receipt does NOT verify');
+}
+
+/** What to do now, as commands that can be copied. */
+function nextSteps({ policies }: PreparedState, offered: readonly OfferedClient[]): readonly string[] {
+  const ready = offered.filter(({ file }) => file !== null);
+  return [
+    ...ready.map(({ name, next }) => `${name}: ${next} Then ask it to call palisade.echo.`),
+    ...(ready.length === 0 ? ['palisade connect CLIENT    connect an agent'] : []),
+    'palisade journal tail      see what was called, and by whom',
+    'palisade approvals list    see which calls wait for your approval',
+    `palisade policy check      check your edits of ${policies.path}`,
+    `palisade doctor            check this machine and ${dirname(policies.path)}`,
+  ];
 }

@@ -81,27 +81,14 @@ function changed(source: Source, server: string, entry: Readonly<Record<string, 
   return { text: withServer(source, server, entry), isNew: false };
 }
 
-export type Disconnection = {
-  /** Null: nothing else is in the file, and it was not there before. */
-  readonly text: string | null;
-  /** Every byte is as it was before the first edit. */
-  readonly isRestored: boolean;
-  readonly removed: string | null;
-  readonly unwrapped: readonly string[];
-  /** What could not be undone, and the refusal of each. */
-  readonly kept: readonly { readonly server: string; readonly refusal: UneditableServer }[];
-  readonly token: string | null;
-};
+export type Disconnection = NonNullable<ReturnType<typeof planDisconnect>>;
 
 /**
  * The file as if it had never been connected. Where one of the texts that it had `earlier` becomes the present one by our
- * edits alone, that text comes back; else our entry is removed and every wrapped server gets its own command back.
+ * edits alone, that text comes back byte for byte (null: nothing else is in the file, and it was not there before); else
+ * our entry is removed and every wrapped server gets its own command back, except for those that are `kept`.
  */
-export function planDisconnect(
-  source: Source,
-  own: OwnEntry,
-  earlier: readonly string[],
-): Disconnection | null {
+export function planDisconnect(source: Source, own: OwnEntry, earlier: readonly string[]) {
   const { client } = source;
   const servers = serversIn(source);
   const ours =
@@ -120,12 +107,11 @@ export function planDisconnect(
   return { ...undone, isRestored: false, removed: isKept ? null : removed, token: isKept ? null : token };
 }
 
-/** Whether the present text is an older one with exactly our edits. */
+/** Whether the present text is an older one with exactly our edits; not where that one cannot be read or edited. */
 function isBefore(old: Source, now: Source, ours: Server | null, wrapped: readonly Server[]): boolean {
   const { client } = now;
-  if (!isReadable(old)) return false;
   let { text } = old;
-  try {
+  return unlessRefused(() => {
     for (const { name, value } of wrapped) {
       const was = serverNamed(old, name)?.value;
       // A server that was wrapped then already, or whose command was changed since, is not as it was before.
@@ -137,11 +123,8 @@ function isBefore(old: Source, now: Source, ours: Server | null, wrapped: readon
       if (serverNamed(old, ours.name) !== undefined) return false;
       text = withServer({ ...old, text }, ours.name, ours.value as Readonly<Record<string, unknown>>);
     }
-  } catch (error) {
-    if (error instanceof CodedError) return false;
-    throw error;
-  }
-  return text === now.text;
+    return text === now.text;
+  });
 }
 
 /** Undoes one server after the other; one that cannot be undone keeps none of the others from it. */
@@ -163,7 +146,9 @@ function undo(source: Source, ours: Server | null, wrapped: readonly Server[], e
   for (const server of wrapped)
     if (attempt(server.name, unwrappedEntry(source, server, olds))) unwrapped.push(server.name);
   const isRemoved = ours !== null && attempt(ours.name, null);
-  if (isRemoved && serversIn({ ...source, text }).length === 0 && olds.some(hasNoHolder))
+  const hadNoHolder = (old: Source) =>
+    unlessRefused(() => at(readSource(old), [old.client.key]) === undefined);
+  if (isRemoved && serversIn({ ...source, text }).length === 0 && olds.some(hadNoHolder))
     text = withoutHolder({ ...source, text });
   return { text, unwrapped, kept };
 }
@@ -174,21 +159,19 @@ function unwrappedEntry({ client }: Source, { name, value }: Server, olds: reado
   const entry = { ...(isTable(value) ? value : {}), ...commandFor(client, argv) };
   const { args } = client.stdio;
   if (args === null || argv.length > 1) return entry;
-  const hadNone = olds.some((old) => {
-    const was = isReadable(old) ? serverNamed(old, name)?.value : undefined;
-    return was !== undefined && wrappedIn(client, was) === null && at(was, [args]) === undefined;
-  });
+  const hadNone = olds.some((old) =>
+    unlessRefused(() => {
+      const was = serverNamed(old, name)?.value;
+      return was !== undefined && wrappedIn(client, was) === null && at(was, [args]) === undefined;
+    }),
+  );
   return hadNone ? Object.fromEntries(Object.entries(entry).filter(([key]) => key !== args)) : entry;
 }
 
-function hasNoHolder(source: Source): boolean {
-  return isReadable(source) && at(readSource(source), [source.client.key]) === undefined;
-}
-
-function isReadable(source: Source): boolean {
+/** False where a text cannot be read or edited. */
+function unlessRefused(holds: () => boolean): boolean {
   try {
-    serversIn(source);
-    return true;
+    return holds();
   } catch (error) {
     if (error instanceof CodedError) return false;
     throw error;

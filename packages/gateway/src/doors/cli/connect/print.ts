@@ -3,6 +3,7 @@ import { stepsOf } from '../../../skills/line-difference.ts';
 import { type Printer, shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import type { FileScope, McpClient } from './clients.table.ts';
+import type { ListedClient } from './connect.ts';
 
 /* What `connect` and `disconnect` print: the outcome as text or JSON, the diff of two texts, the list of clients. */
 
@@ -65,7 +66,8 @@ export async function printOutcome(
   outcome: ConnectOutcome,
 ): Promise<void> {
   const { print } = invocation;
-  const diff = withoutTokens(outcome.diff);
+  // Boundary: a token is in the file, and neither on the screen nor in what is logged of it.
+  const diff = outcome.diff.replace(TOKEN_TEXT, 'pls_…');
   const { status, dryRun, kept, notes } = outcome;
   if (print.json) return print.document({ ...outcome, diff });
   if (dryRun) {
@@ -74,13 +76,13 @@ export async function printOutcome(
   } else printDone(print, client, outcome);
   for (const { message, remedy } of kept) {
     print.note('✗', 'red', ` ${message}`);
-    print.note('→', 'cyan', ` ${remedy}`);
+    print.next(remedy);
   }
   for (const note of notes) print.note('!', 'yellow', ` ${note}`);
   if (dryRun || diff === '') return;
-  print.note('→', 'cyan', ` ${client.name}: ${client.next}`);
+  print.next(`${client.name}: ${client.next}`);
   if (status === 'connected' || status === 'wrapped')
-    print.note('→', 'cyan', ` To undo all changes to this file: ${undoCommand(invocation, client)}`);
+    print.next(`To undo all changes to this file: ${undoCommand(invocation, client)}`);
 }
 
 function printDone(print: Printer, client: McpClient, outcome: ConnectOutcome): void {
@@ -96,20 +98,16 @@ function printDone(print: Printer, client: McpClient, outcome: ConnectOutcome): 
   print.styled(style, status, `  ${client.name}: ${where}`);
   if (removed !== null) print.line(`  removed the entry ${removed}`);
   for (const each of restored) print.line(`  ${each} is started by its own command again`);
-  if (isUndone) print.line(`  ${contentAfter(outcome)}`);
+  const content = outcome.identical
+    ? 'the file is as it was before, byte for byte'
+    : 'all other content of the file was left as it is';
+  if (isUndone) print.line(`  ${outcome.deleted ? 'removed the file, which held nothing else' : content}`);
   if (backup !== null) print.line(`  backup of the file before this change: ${backup}`);
   if (token === null) return;
   const { id, expiresAt } = token;
   print.line(
     expiresAt === null ? `  revoked the token ${id}` : `  made the token ${id}, valid until ${expiresAt}`,
   );
-}
-
-function contentAfter({ deleted, identical }: ConnectOutcome): string {
-  if (deleted) return 'removed the file, which held nothing else';
-  return identical
-    ? 'the file is as it was before, byte for byte'
-    : 'all other content of the file was left as it is';
 }
 
 /** The command that undoes this one, with the flags that name the same entry. */
@@ -120,11 +118,6 @@ function undoCommand({ flags }: Invocation, { id }: McpClient): string {
   return ['palisade disconnect', id, ...(flags.project === true ? ['--project'] : []), ...named].join(' ');
 }
 
-/** Boundary: a token is in the file, and neither on the screen nor in what is logged of it. */
-function withoutTokens(diff: string): string {
-  return diff.replace(TOKEN_TEXT, 'pls_…');
-}
-
 /** Boundary: a file of another author's project is shown, and the terminal obeys none of it. Line ends stay, for `patch`. */
 function shown(diff: string): string {
   return diff
@@ -133,19 +126,6 @@ function shown(diff: string): string {
     .join('\r\n');
 }
 
-/** A client as the list shows it. */
-export type ListedClient = {
-  readonly id: string;
-  readonly name: string;
-  readonly found: boolean;
-  /** The names of our entries there. */
-  readonly connected: readonly string[];
-  readonly wrapped: readonly string[];
-  readonly file: string;
-  /** Why its file cannot be read; null: it can, or it does not exist. */
-  readonly problem: string | null;
-};
-
 export function printClients(print: Printer, clients: readonly ListedClient[]): void {
   const rows = clients.map(({ id, name, found, connected, wrapped, problem, file }) => {
     const entries = [...connected, ...wrapped.map((each) => `${each} (wrapped)`)].join(', ') || '-';
@@ -153,7 +133,7 @@ export function printClients(print: Printer, clients: readonly ListedClient[]): 
   });
   print.table(['CLIENT', 'NAME', 'FOUND', 'CONNECTED', 'FILE'], rows);
   for (const { problem } of clients) if (problem !== null) print.note('!', 'yellow', ` ${problem}`);
-  print.note('→', 'cyan', ' To connect one: palisade connect CLIENT');
+  print.next('To connect one: palisade connect CLIENT');
 }
 
 const CONTEXT = 3;
@@ -170,14 +150,11 @@ export function unifiedDiff(path: string, before: string, after: string): string
     return `${size === 0 ? from : from + 1},${size}`;
   };
   const head = `--- ${path}\n+++ ${path}\n@@ -${spanWithout('+')} +${spanWithout('-')} @@\n`;
+  const marked = (text: string) => (text.endsWith('\n') ? text : `${text}\n\\ No newline at end of file\n`);
   return head + lines.map(({ sign, text }) => `${sign}${marked(text)}`).join('');
 }
 
 /** Each line with its end, so that a file whose last line has none differs from one where it has. */
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
-}
-
-function marked(line: string): string {
-  return line.endsWith('\n') ? line : `${line}\n\\ No newline at end of file\n`;
 }

@@ -3,11 +3,12 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../../../config/environment.ts';
 import { loadConfig } from '../../../config/load.ts';
+import { orElse } from '../../../core/or-else.ts';
 import { type Principal, parsePrincipal } from '../../../core/principal.ts';
 import { editSteps } from '../../../core/suggest.ts';
-import { textOf, wrongUsage } from '../input.ts';
+import { parsedOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
-import { type ClientFile, readClientFile } from './client-file.ts';
+import { readClientFile } from './client-file.ts';
 import { CLIENTS, type FileScope, type Location, type McpClient, type Platform } from './clients.table.ts';
 import type { OwnEntry } from './plan.ts';
 import type { Source } from './servers.ts';
@@ -22,13 +23,7 @@ const MAX_SUGGESTED_CHARS = 32;
 
 type Machine = { readonly env: Environment; readonly cwd: string; readonly platform: Platform };
 
-export type ClientTarget = {
-  readonly client: McpClient;
-  readonly scope: FileScope;
-  readonly file: ClientFile;
-  readonly source: Source;
-  readonly own: OwnEntry;
-};
+export type ClientTarget = Awaited<ReturnType<typeof targetOf>>;
 
 /** The client of that id; an unknown one is refused with the one that was probably meant, and with all ids. */
 export function chooseClient(id: string): McpClient {
@@ -56,20 +51,20 @@ function nearestIds(id: string): readonly string[] {
   return best !== undefined && best.steps <= maxSteps ? [best.id] : [];
 }
 
-/** The file that the flags name, read. */
-export async function targetOf(invocation: Invocation, client: McpClient): Promise<ClientTarget> {
+/** The file that the flags name, read, and what our entry in it is called. */
+export async function targetOf(invocation: Invocation, client: McpClient) {
   const { flags, edge } = invocation;
-  const server = textOf(invocation, 'name') ?? 'palisade';
-  if (!SERVER_NAME.test(server))
-    throw wrongUsage(`Cannot use --name "${server}": expected up to 64 letters, digits, - and _`);
-  const scope = flags.project === true ? 'project' : 'user';
+  const readName = (raw: string) => (SERVER_NAME.test(raw) ? raw : null);
+  const server = parsedOf(invocation, 'name', readName, 'up to 64 letters, digits, - and _') ?? 'palisade';
+  const scope: FileScope = flags.project === true ? 'project' : 'user';
   const named = textOf(invocation, 'file');
   if (named !== undefined && scope === 'project')
     throw wrongUsage('Cannot use --project with --file: each names a file, expected one of them');
   const path = named === undefined ? fileOf(client, scope, machineOf(invocation)) : resolve(edge.cwd, named);
   const file = readClientFile(path, scope === 'project' ? edge.cwd : null);
-  const source = { client, name: path, text: file.text ?? '' };
-  return { client, scope, file, source, own: { server, url: await urlOf(invocation) } };
+  const source: Source = { client, name: path, text: file.text ?? '' };
+  const own: OwnEntry = { server, url: await urlOf(invocation) };
+  return { client, scope, file, source, own };
 }
 
 /** The address of the MCP endpoint of this gateway, from its configuration. */
@@ -110,16 +105,8 @@ export function fileOf(client: McpClient, scope: FileScope, machine: Machine): s
 export function isFound(client: McpClient, machine: Machine): boolean {
   return client.signs.some((location) => {
     const path = pathOf(location, machine);
-    return existsSync(path) && !isEmptyFolder(path);
+    return existsSync(path) && orElse(() => readdirSync(path).length, 1) > 0;
   });
-}
-
-function isEmptyFolder(path: string): boolean {
-  try {
-    return readdirSync(path).length === 0;
-  } catch {
-    return false;
-  }
 }
 
 function pathOf({ from, path }: Location, { env, platform }: Machine): string {
@@ -146,27 +133,15 @@ const PROGRAMS = ['../bin/palisade.js', '../../../../bin/palisade.js'].map((path
 /** Where package managers put a link to the current Node. */
 const LINK_FOLDERS = ['/usr/local/bin', '/usr/bin', '/opt/homebrew/bin', '/home/linuxbrew/.linuxbrew/bin'];
 
-type OwnProgram = {
-  readonly argv: readonly string[];
-  /** It is in a cache that may be cleaned, as packages that npx fetched are. */
-  readonly isTemporary: boolean;
-};
-
 /**
  * The command line that starts this palisade from any program. A desktop client is not started from a shell, so its
  * search path has neither `palisade` nor, often, `node`: both are absolute, and Node by a link that survives an update.
  */
-export function programOf(node = process.execPath, folders = LINK_FOLDERS): OwnProgram {
+export function programOf(node = process.execPath, folders = LINK_FOLDERS) {
   const program = PROGRAMS.find((path) => existsSync(path)) ?? PROGRAMS[0] ?? '';
+  const realOf = (path: string) => orElse(() => realpathSync(path), null);
   const links = folders.map((folder) => join(folder, 'node'));
   const link = links.find((each) => realOf(each) !== null && realOf(each) === realOf(node));
+  // Packages that npx fetched are in a cache that may be cleaned.
   return { argv: [link ?? node, program], isTemporary: /[\\/]_npx[\\/]/.test(program) };
-}
-
-function realOf(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
 }

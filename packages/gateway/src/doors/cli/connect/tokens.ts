@@ -2,7 +2,6 @@ import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { formatPrincipal, type Principal } from '../../../core/principal.ts';
 import { parseToken, verifyToken } from '../../../identity/tokens.ts';
-import { principalOf } from '../input.ts';
 import { withRecords } from '../opened.ts';
 import { operate } from '../operate.ts';
 import type { Invocation } from '../verb.ts';
@@ -28,7 +27,6 @@ export async function makeToken(
   const { id, token, expiresAt } = await operate(person, 'createToken', {
     principal: formatPrincipal(agent),
     scopes: ['call'],
-    approver: formatPrincipal(principalOf(person)),
     label,
     expiresAt: isoTime(invocation.edge.clock.nowMs() + LIFE_MS),
   });

@@ -20,8 +20,6 @@ const ALLOC_TYPE = '(i32) -> i32';
 const MOST_SHOWN = 10;
 const READ_ABI = 'Build it for the ABI of docs/abi.md.';
 
-type ImportFact = Facts['imports'][number];
-
 /** The name of the tool to run, which must be an export of the right type. */
 export function requireTool({ exports }: Facts, name: string | undefined): string {
   const tools = exports.filter(({ kind, type }) => kind === 'function' && type === TOOL_TYPE);
@@ -48,12 +46,15 @@ export function requireAbi(facts: Facts, grants: WasmGrants): void {
   for (const each of facts.imports) if (each.kind !== 'memory') requireImport(each, granted);
 }
 
-function requireImport({ module, name, kind, type }: ImportFact, granted: ReadonlySet<string>): void {
+function requireImport(
+  { module, name, kind, type }: Facts['imports'][number],
+  granted: ReadonlySet<string>,
+): void {
   const what = `${shorten(module)}.${shorten(name)}`;
   const row: AbiFunction | undefined = ABI_FUNCTIONS.find((each) => each.name === name);
   if (module !== ABI_MODULE || kind !== 'function' || row === undefined)
     throw unlinked(`it imports ${what}, expected functions of ${ABI_MODULE}`, what, READ_ABI);
-  const expected = writeType(row);
+  const expected = `(${row.params.map(([, each]) => each).join(', ')}) -> ${row.result ?? '()'}`;
   if (type !== expected)
     throw unlinked(`it imports ${what} as ${shorten(type)}, expected ${expected}`, what, READ_ABI);
   const { needs } = row;
@@ -61,10 +62,6 @@ function requireImport({ module, name, kind, type }: ImportFact, granted: Readon
   const { form } = CAPABILITIES[needs];
   const remedy = `Grant it with --grant ${form}, or build the module without it.`;
   throw unlinked(`it imports ${what}, which was not granted, expected --grant ${form}`, what, remedy);
-}
-
-function writeType({ params, result }: AbiFunction): string {
-  return `(${params.map(([, type]) => type).join(', ')}) -> ${result ?? '()'}`;
 }
 
 function unlinked(why: string, detail: string, remedy: string): CodedError {
@@ -91,25 +88,23 @@ function linked(bytes: Uint8Array): LinkedComponent {
   }
 }
 
-/** The tool to call; only the component itself knows which ones it has. */
-export function requireToolName(name: string | undefined): string {
-  if (name !== undefined && name !== '') return name;
-  throw wrongUsage('Cannot choose a tool: --tool is missing, expected the name of a tool of the component');
-}
-
-/** Refuses a component that is not of the world, or that imports what is not granted. */
-export function requireWorld(bytes: Uint8Array, grants: WasmGrants): void {
+/**
+ * The tool to call; only the component itself knows which ones it has. Refuses a component that is not of the world, or
+ * that imports what is not granted.
+ */
+export function requireWorld(bytes: Uint8Array, tool: string | undefined, grants: WasmGrants): string {
+  if (!tool)
+    throw wrongUsage('Cannot choose a tool: --tool is missing, expected the name of a tool of the component');
   const granted = new Set(capabilitiesOf(grants));
   for (const { module, name } of linked(bytes).imports) {
     const row = worldRow({ module, name });
     const need = row === undefined ? null : needOf(row);
     if (need === null || granted.has(need)) continue;
     const { form } = CAPABILITIES[need];
-    const what = `${shorten(module)}.${shorten(name)}`;
-    throw new CodedError(
-      'wasm/link',
-      `Cannot run the component: it imports ${what}, which was not granted, expected --grant ${form}`,
-      { remedy: `Grant it with --grant ${form}, or build the component without it.` },
-    );
+    const is = `it imports ${shorten(module)}.${shorten(name)}, which was not granted`;
+    const remedy = `Grant it with --grant ${form}, or build the component without it.`;
+    const message = `Cannot run the component: ${is}, expected --grant ${form}`;
+    throw new CodedError('wasm/link', message, { remedy });
   }
+  return tool;
 }

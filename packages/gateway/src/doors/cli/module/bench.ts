@@ -18,25 +18,8 @@ type Job = {
   readonly signal: AbortSignal;
 };
 
-/** The middle of some measurements, and where the outer tenths begin. */
-export type Spread = {
-  readonly median: number;
-  readonly p10: number;
-  readonly p90: number;
-  readonly count: number;
-};
-
-export type Calls = {
-  /** Milliseconds a call, one value per batch. */
-  readonly callMs: Spread;
-  readonly calls: number;
-  /** What the start function took. */
-  readonly startFuel: number;
-  readonly fuel: { readonly least: number; readonly most: number; readonly mean: number };
-  readonly fuelPerSecond: number;
-  readonly peakMemoryBytes: number;
-  readonly results: readonly GuestValue[];
-};
+export type Spread = ReturnType<typeof spreadOf>;
+export type Calls = Awaited<ReturnType<typeof measureCalls>>;
 
 const LEAST_BATCH_MS = 1;
 const MOST_IN_BATCH = 1_000_000;
@@ -55,7 +38,7 @@ export function measureInstances({ engine, compiled, clock }: Job): Spread {
 }
 
 /** Calls the function repeatedly for the requested time, on one instance. */
-export async function measureCalls(job: Job): Promise<Calls> {
+export async function measureCalls(job: Job) {
   const { clock, signal } = job;
   const tally = openTally(job);
   const samples: number[] = [];
@@ -77,7 +60,7 @@ export async function measureCalls(job: Job): Promise<Calls> {
   return tally.report(spreadOf(samples.slice(Math.floor(samples.length / 4))));
 }
 
-/** Calls on one instance, and what they took. */
+/** Calls on one instance, and what they took; `callMs` has the milliseconds a call, one value per batch. */
 function openTally({ engine, compiled, name, args }: Job) {
   const instance = engine.instantiate(compiled);
   let [calls, total, least, most, peakMemoryBytes] = [0, 0, Number.POSITIVE_INFINITY, 0, 0];
@@ -96,8 +79,9 @@ function openTally({ engine, compiled, name, args }: Job) {
         throw codedOf(error, `${error.message}, after ${calls} successful calls`);
       }
     },
-    report: (callMs: Spread): Calls => {
+    report: (callMs: Spread) => {
       const mean = total / calls;
+      // What the start function took.
       const startFuel = instance.startUsage.fuelUsed;
       const fuelPerSecond = (mean / callMs.median) * 1_000;
       const fuel = { least, most, mean };
@@ -117,7 +101,8 @@ function repeat(clock: Clock, times: number, act: () => void): Spread {
   return spreadOf(samples);
 }
 
-function spreadOf(samples: readonly number[]): Spread {
+/** The middle of some measurements, and where the outer tenths begin. */
+function spreadOf(samples: readonly number[]) {
   const sorted = [...samples].sort((a, b) => a - b);
   const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;
   return { median: at(0.5), p10: at(0.1), p90: at(0.9), count: sorted.length };

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { DEFAULT_LIMITS, type Facts, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
+import { digestBytes } from '../../../core/digest.ts';
 import { CODE_OF, RESERVED, RESERVED_REMEDY } from '../../../skills/audit/module/look.ts';
 import { type Bound, readNamed } from '../input.ts';
 import { type Printer, printError } from '../printer.ts';
@@ -9,23 +9,21 @@ import type { Invocation } from '../verb.ts';
 /** A module that the command line names. */
 export type ModuleFile = { readonly name: string; readonly bytes: Uint8Array; readonly sha256: string };
 
-const BOUND: Bound = { maxBytes: DEFAULT_LIMITS.moduleBytes, refuse: tooLarge };
+const { moduleBytes } = DEFAULT_LIMITS;
+const BOUND: Bound = {
+  maxBytes: moduleBytes,
+  refuse: (name) => {
+    const message = `Cannot read ${name}: it has more than ${moduleBytes} bytes`;
+    return codedOf(new WasmError('limit', message, { detail: 'moduleBytes' }));
+  },
+};
 
 /** Reads the file of the first argument, or standard input; never more than one byte past the limit. */
 export async function readModuleFile(invocation: Invocation): Promise<ModuleFile> {
   const [path = ''] = invocation.args;
   const bytes = await readNamed(invocation, path, BOUND);
   const name = path === '-' ? 'standard input' : path;
-  return { name, bytes, sha256: digestOf(bytes) };
-}
-
-export function digestOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
-function tooLarge(name: string): CodedError {
-  const message = `Cannot read ${name}: it has more than ${DEFAULT_LIMITS.moduleBytes} bytes`;
-  return codedOf(new WasmError('limit', message, { detail: 'moduleBytes' }));
+  return { name, bytes, sha256: digestBytes(bytes) };
 }
 
 /** The error of the engine as a coded error, with itself as the cause. */

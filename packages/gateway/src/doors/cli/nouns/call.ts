@@ -3,7 +3,7 @@ import type { Ended } from '../../../invoke/finish.ts';
 import { callDocument } from '../../../operations/call-document.ts';
 import type { CallContext } from '../../../tiers/tier.ts';
 import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
-import { callOnce, type Wanted, withReceipt } from '../make-call.ts';
+import { callOnce, printUnsuccessful, type Wanted, withReceipt } from '../make-call.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -36,21 +36,15 @@ export async function makeCall(
   });
 }
 
-function printEnded(
-  print: Printer,
-  { callId, outcome, usage, receipt }: Ended,
-  file: string | undefined,
-): void {
+function printEnded(print: Printer, ended: Ended, file: string | undefined): void {
+  const { callId, outcome, usage, receipt } = ended;
   if (outcome.status !== 'refused' && outcome.output !== null) print.value(outcome.output);
   if (outcome.status === 'ok') {
     const fuel = usage.fuel === 0 ? '' : `  ${usage.fuel} fuel`;
     print.note('ok', 'green', `  ${callId}  ${usage.wallMs} ms${fuel}`);
-    const next = file === undefined ? `palisade receipt ${callId}` : `palisade verify ${file}`;
-    print.next(next);
+    print.next(file === undefined ? `palisade receipt ${callId}` : `palisade verify ${file}`);
     return;
   }
-  print.note(outcome.status, 'red', `  ${outcome.code}  ${callId}`);
-  print.note(outcome.message);
-  print.next(outcome.remedy);
+  printUnsuccessful(print, callId, outcome);
   if (receipt === null) print.note('The call has no receipt: nothing could be recorded.', 'yellow');
 }

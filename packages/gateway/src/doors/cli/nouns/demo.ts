@@ -117,11 +117,8 @@ async function showSkill(stage: Stage, folder: string): Promise<void> {
   const bytes = signPackage(packSkill(files, { palisade: edge.version }), key);
   const { publisher, id } = manifest;
   const operator = { ...invocation, flags: { as: 'user:olga' } };
-  heading(
-    stage,
-    '6. A skill is installed: packed and signed by its author, whose key is trusted',
-    `skill install ${id}`,
-  );
+  const installing = '6. A skill is installed: packed and signed by its author, whose key is trusted';
+  heading(stage, installing, `skill install ${id}`);
   await operateOn(operator, gateway, 'trustKey', { publisher, key: documentOf(key, null) });
   const { skill } = await operateOn(operator, gateway, 'installSkill', { package: bytes });
   const { report, state } = skill;
@@ -150,8 +147,7 @@ function firstCase(parsed: ReturnType<typeof parseCases>): SkillCase {
 }
 
 function call({ invocation, gateway }: Stage, tool: string, rawInput: string) {
-  const { tenant } = gateway.config.gateway;
-  const made = callOf(invocation.edge, { principal: AGENT, tenant, tool, rawInput, run: 'demo' });
+  const made = callOf(invocation, gateway, { principal: AGENT, tool, rawInput, run: 'demo' });
   return invoke(gateway, made, invocation.signal);
 }
 
@@ -163,8 +159,7 @@ async function ringOf({ gateway }: Stage) {
 
 /** What is shown, and the command for it. */
 function heading({ invocation: { print } }: Stage, text: string, command: string): void {
-  print.line();
-  print.styled('bold', text);
+  print.heading(text);
   print.line(`  $ palisade ${command}`);
 }
 

@@ -1,11 +1,12 @@
 import { acceptClock } from '../../../invoke/administer.ts';
-import { examine, examineGateway, recordFindings } from '../../../operations/findings.ts';
+import { examine, examineGateway, type Finding, recordFindings } from '../../../operations/findings.ts';
 import { principalOf } from '../input.ts';
 import { withGateway, withRecords } from '../opened.ts';
+import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 /** The exit status where something is wrong. */
-const PROBLEM_STATUS = 2;
+export const PROBLEM_STATUS = 2;
 const MARKS = { ok: ['green', '✓ '], warning: ['yellow', '! '], problem: ['red', '✗ '] } as const;
 
 /** Answers also where the gateway, or even the records, cannot be opened, which no operation could. */
@@ -20,11 +21,14 @@ export async function doctor(invocation: Invocation): Promise<number> {
     () => withGateway(invocation, examineGateway),
   );
   print.result(report, () => {
-    for (const { name, state, detail, remedy } of report.findings) {
-      const [style, mark] = MARKS[state];
-      print.styled(style, mark, `${name}: ${detail}`);
-      if (remedy !== null) print.styled('cyan', '  → ', remedy);
-    }
+    for (const finding of report.findings) printFinding(print, finding);
   });
   return report.ok ? 0 : PROBLEM_STATUS;
+}
+
+export function printFinding(print: Printer, finding: Finding, indent = ''): void {
+  const { name, state, detail, remedy } = finding;
+  const [style, mark] = MARKS[state];
+  print.styled(style, `${indent}${mark}`, `${name}: ${detail}`);
+  if (remedy !== null) print.styled('cyan', `${indent}  → `, remedy);
 }

@@ -1,39 +1,24 @@
-import { CODES } from '@palisade/sdk';
 import type { CheckedCall } from '../../../core/checked-call.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { formatPrincipal } from '../../../core/principal.ts';
-import type { ProcessLimits } from '../../../core/process.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
-import { checkCall, type Explained, explainNow } from '../../../operations/explain-call.ts';
 import { LIMIT_NAMES } from '../../../runner/input.ts';
 import type { PlannedCommand } from '../../../tiers/tier.ts';
-import { textOf } from '../input.ts';
-import { callOf, type Wanted } from '../make-call.ts';
-import { withGateway } from '../opened.ts';
-import { printExplanation } from '../print-explanation.ts';
-import { type Printer, shellWord } from '../printer.ts';
+import type { Wanted } from '../make-call.ts';
+import { type FactRow, shellWord } from '../printer.ts';
+import { showPlan } from '../show-plan.ts';
 import type { Invocation } from '../verb.ts';
 
 /** Shows how a command would be started and what the policies decide; it is neither run nor recorded. */
-export async function showPlan(invocation: Invocation, wanted: Wanted): Promise<number> {
-  const { edge, print } = invocation;
-  return withGateway(invocation, async (gateway) => {
-    const { tenant } = gateway.config.gateway;
-    const run = textOf(invocation, 'run') ?? null;
-    const checked = await checkCall(gateway, callOf(edge, { ...wanted, tenant, run }));
-    const planned = await planOf(gateway, checked);
-    const explained = explainNow(gateway, checked, edge.clock.nowMs());
-    const plan = documentOf(checked, planned);
-    const principal = formatPrincipal(wanted.principal);
-    print.result({ principal, ...plan, policy: explained }, () =>
-      printPlan(print, plan, { title: `${principal} runs ${plan.executable}`, explained }),
-    );
-    return explained.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
+export function showCommand(invocation: Invocation, wanted: Wanted): Promise<number> {
+  return showPlan(invocation, wanted, {
+    planOf: async (checked, gateway) => documentOf(checked, await launchOf(gateway, checked)),
+    rowsOf,
+    titleOf: ({ executable }) => executable,
   });
 }
 
 /** Refuses like a call does where the tier cannot run the command. */
-async function planOf({ executors }: Gateway, checked: CheckedCall): Promise<PlannedCommand> {
+async function launchOf({ executors }: Gateway, checked: CheckedCall): Promise<PlannedCommand> {
   const tier = executors[checked.tier];
   const refused = await tier?.refusal?.(checked);
   if (refused) throw new CodedError(refused.code, refused.message, { remedy: refused.remedy });
@@ -45,60 +30,49 @@ async function planOf({ executors }: Gateway, checked: CheckedCall): Promise<Pla
   );
 }
 
-type PlanDocument = ReturnType<typeof documentOf>;
-
-function documentOf({ process, tier }: CheckedCall, { executor, limits, ...words }: PlannedCommand) {
+function documentOf({ process, tier }: CheckedCall, { executor, limits, ...launch }: PlannedCommand) {
   if (process === null) throw new TypeError('Cannot show the plan: the call is not a command');
   const { terms, facts } = process;
   const { executable, executableSha256, argv, workspace, cwd, env, egress, stdin } = terms;
-  const { egressHosts, secrets } = terms;
+  const { egressHosts, secrets, allowedWrites } = terms;
   return {
     ...{ executable, executableSha256, kind: facts.kind, argv },
-    ...{ tier, executor, workspace, cwd, env, egress, egressHosts, secrets },
+    ...{ tier, executor, workspace, cwd, env, egress, egressHosts, secrets, allowedWrites },
     stdinBytes: stdin === null ? null : Buffer.byteLength(stdin),
     paths: facts.paths,
     hosts: facts.hosts,
-    limits: limitsInWords(limits),
-    launch: words,
+    limits: Object.fromEntries(Object.entries(LIMIT_NAMES).map(([word, name]) => [word, limits[name]])),
+    launch,
   };
 }
 
-function limitsInWords(limits: ProcessLimits): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(LIMIT_NAMES).map(([word, name]) => [word, limits[name]]));
-}
-
-function printPlan(
-  print: Printer,
-  plan: PlanDocument,
-  { title, explained }: { title: string; explained: Explained },
-): void {
+function rowsOf(plan: ReturnType<typeof documentOf>): readonly FactRow[] {
   const { launch } = plan;
-  const row = (name: string, value: string) => print.styled('dim', name.padEnd(12), value);
-  row('program', `${plan.executable} (${plan.kind})`);
-  row('sha256', plan.executableSha256);
-  row('arguments', spell(plan.argv));
-  row('tier', `${plan.tier} (${plan.executor})`);
-  row('workspace', plan.workspace);
-  row('cwd', plan.cwd);
-  row('environment', spell(Object.entries(plan.env).map(([name, value]) => `${name}=${value}`)));
-  row('input', plan.stdinBytes === null ? 'none' : `${plan.stdinBytes} bytes`);
-  row('egress', plan.egress);
-  row('hosts', spell(plan.egressHosts));
-  row('secrets', spell(plan.secrets));
-  row('paths', spell(plan.paths));
-  row('named hosts', spell(plan.hosts));
-  for (const [name, value] of Object.entries(plan.limits)) row('limit', `${name}=${value}`);
-  row('launcher', spell(launch.words));
-  for (const line of optionLines(launch.args)) row('option', line);
-  row('setup', spell(launch.told));
-  print.line();
-  printExplanation(print, title, explained);
+  return [
+    ['program', `${plan.executable} (${plan.kind})`],
+    ['sha256', plan.executableSha256],
+    ['arguments', spell(plan.argv)],
+    ['tier', `${plan.tier} (${plan.executor})`],
+    ['workspace', plan.workspace],
+    ['cwd', plan.cwd],
+    ['environment', spell(Object.entries(plan.env).map(([name, value]) => `${name}=${value}`))],
+    ['input', plan.stdinBytes === null ? 'none' : `${plan.stdinBytes} bytes`],
+    ['egress', plan.egress],
+    ['hosts', spell(plan.egressHosts)],
+    ['secrets', spell(plan.secrets)],
+    ['may write', spell(plan.allowedWrites)],
+    ['paths', spell(plan.paths)],
+    ['named hosts', spell(plan.hosts)],
+    ...Object.entries(plan.limits).map(([name, value]): FactRow => ['limit', `${name}=${value}`]),
+    ['launcher', spell(launch.words)],
+    ...optionLines(launch.args).map((line): FactRow => ['option', line]),
+    ['setup', spell(launch.told)],
+  ];
 }
 
 /** Arguments quoted as for a shell, so that their boundaries are visible. */
 function spell(words: readonly string[]): string {
-  if (words.length === 0) return 'none';
-  return words.map(shellWord).join(' ');
+  return words.length === 0 ? 'none' : words.map(shellWord).join(' ');
 }
 
 function optionLines(args: readonly string[]): string[] {

@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
+import type { CodedError } from '../../../core/coded-error.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import { callDocument } from '../../../operations/call-document.ts';
 import { INPUT_LIMITS } from '../../../runner/input.ts';
@@ -14,7 +15,7 @@ import {
   textOf,
   wrongUsage,
 } from '../input.ts';
-import { callOnce, type Wanted, withReceipt } from '../make-call.ts';
+import { callOnce, printUnsuccessful, type Wanted, withReceipt } from '../make-call.ts';
 import type { Printer } from '../printer.ts';
 import { readLimits, timeOf } from '../quantities.ts';
 import type { Invocation } from '../verb.ts';
@@ -31,17 +32,15 @@ export async function exec(invocation: Invocation): Promise<number> {
   const { input, timeoutMs } = await readCommand(invocation);
   const wanted: Wanted = { principal, tool: TOOL, rawInput: JSON.stringify(input), timeoutMs };
   if (invocation.flags['dry-run'] === true) {
-    const { showPlan } = await import('./exec-plan.ts');
-    return showPlan(invocation, wanted);
+    const { showCommand } = await import('./exec-plan.ts');
+    return showCommand(invocation, wanted);
   }
-  const run = invocation.print.json ? runForPrograms : runForPeople;
-  return withReceipt(invocation, () => run(invocation, wanted));
-}
-
-async function runForPrograms(invocation: Invocation, wanted: Wanted) {
-  const ended = await callOnce(invocation, wanted);
-  invocation.print.document(callDocument(ended));
-  return { ended, status: exitStatusOf(ended.outcome) };
+  if (!invocation.print.json) return withReceipt(invocation, () => runForPeople(invocation, wanted));
+  return withReceipt(invocation, async () => {
+    const ended = await callOnce(invocation, wanted);
+    invocation.print.document(callDocument(ended));
+    return { ended, status: exitStatusOf(ended.outcome) };
+  });
 }
 
 async function runForPeople(invocation: Invocation, wanted: Wanted) {
@@ -58,12 +57,10 @@ async function runForPeople(invocation: Invocation, wanted: Wanted) {
 const TIERS = ['b', 'c'] as const;
 const EGRESS_MODES = ['strict', 'preflight', 'none'] as const;
 
+const { totalBytes } = INPUT_LIMITS;
 const STDIN_BOUND: Bound = {
-  maxBytes: INPUT_LIMITS.totalBytes,
-  refuse: (name) =>
-    wrongUsage(
-      `Cannot pass ${name} to the command: it has more than ${INPUT_LIMITS.totalBytes} bytes, expected a file in the workspace`,
-    ),
+  maxBytes: totalBytes,
+  refuse: (name) => notPassed(name, `it has more than ${totalBytes} bytes`),
 };
 
 /** The input of palisade.process.run and its time limit: of the flags, the arguments after `--`, and standard input. */
@@ -80,6 +77,7 @@ async function readCommand(invocation: Invocation) {
     egress: choiceOf(invocation, 'egress', EGRESS_MODES),
     egress_hosts: listIfAny(invocation, 'allow-host'),
     secrets: listIfAny(invocation, 'secret'),
+    allow_writes: listIfAny(invocation, 'allow-write'),
     workspace: workspace === undefined ? undefined : resolve(edge.cwd, workspace),
     cwd: textOf(invocation, 'cwd'),
     env: pairsOf(invocation, 'env', 'NAME=VALUE'),
@@ -102,10 +100,12 @@ async function readText(invocation: Invocation): Promise<string> {
     // The input is JSON, so other bytes would reach the command as something else.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw wrongUsage(
-      'Cannot pass standard input to the command: it is not UTF-8, expected a file in the workspace',
-    );
+    throw notPassed('standard input', 'it is not UTF-8');
   }
+}
+
+function notPassed(name: string, is: string): CodedError {
+  return wrongUsage(`Cannot pass ${name} to the command: ${is}, expected a file in the workspace`);
 }
 
 /** What is read of the output of the tool; all of it is optional, as a run that never began has no output. */
@@ -113,6 +113,8 @@ type CommandOutput = {
   readonly exitCode?: number | null;
   readonly signal?: string | null;
   readonly limit?: string | null;
+  readonly stdout?: string;
+  readonly stderr?: string;
   readonly changes?: readonly { readonly path: string; readonly change: string }[];
   readonly moreChanges?: number;
   readonly findings?: readonly {
@@ -131,15 +133,11 @@ function exitStatusOf(outcome: Outcome): number {
   const { exitStatus } = CODES[outcome.code];
   if (outcome.code !== 'tier/exited') return exitStatus;
   const { exitCode, signal } = outputOf(outcome);
-  if (typeof signal === 'string') return SIGNAL_BASE + signalNumber(signal);
   // Boundary: a failure never leaves as a success, whatever the command said.
-  return exitCode || exitStatus;
-}
-
-function signalNumber(name: string): number {
+  if (typeof signal !== 'string') return exitCode || exitStatus;
   const numbers: Readonly<Record<string, number>> = constants.signals;
   // Those without a name are written by their number.
-  return numbers[name] ?? Number(/^SIG([0-9]{1,2})$/.exec(name)?.[1] ?? 0);
+  return SIGNAL_BASE + (numbers[signal] ?? Number(/^SIG([0-9]{1,2})$/.exec(signal)?.[1] ?? 0));
 }
 
 /** Prints what the command cannot print itself: a refusal, a limit, a signal. An exit status needs no message. */
@@ -147,9 +145,7 @@ function printEnding(print: Printer, callId: string, outcome: Outcome): void {
   if (outcome.status === 'ok') return;
   const { exitCode, limit } = outputOf(outcome);
   if (outcome.code === 'tier/exited' && exitCode != null && limit == null) return;
-  print.note(outcome.status, 'red', `  ${outcome.code}  ${callId}`);
-  print.note(outcome.message);
-  print.next(outcome.remedy);
+  printUnsuccessful(print, callId, outcome);
 }
 
 /** Prints what the run left in the workspace: dangerous findings always, everything else with --diff. */
@@ -174,9 +170,9 @@ function printMore(print: Printer, count: number | undefined, what: string): voi
   if (count !== undefined && count > 0) print.note(`… and ${count} more ${what}`);
 }
 
-function outputOf(outcome: Outcome): CommandOutput {
-  if (outcome.status === 'refused') return {};
-  const { output } = outcome;
+/** The output of the tool that runs commands; empty where the call was refused. */
+export function outputOf(outcome: Outcome): CommandOutput {
+  const output = outcome.status === 'refused' ? null : outcome.output;
   // The tool's own output; its schema was checked where it succeeded.
   return typeof output === 'object' && output !== null ? (output as CommandOutput) : {};
 }

@@ -1,9 +1,9 @@
 import { canonicalize, type JournalRecord } from '@palisade/sdk';
 import { isoTime } from '../../../core/clock.ts';
 import { endingIn } from '../../../operations/record-document.ts';
-import { numberOf, textOf, wrongUsage } from '../input.ts';
+import { numberOf, parsedOf, textOf } from '../input.ts';
 import { withRecords } from '../opened.ts';
-import { type Opening, operate, operateOn, operateToFile } from '../operate.ts';
+import { type Opening, operate, operateOn, operateToFile, operationVerb } from '../operate.ts';
 import { writeOut } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
@@ -40,19 +40,25 @@ async function follow(invocation: Invocation, after: number): Promise<void> {
   });
 }
 
-export async function show(invocation: Invocation): Promise<number> {
-  const { args, print } = invocation;
-  const found = await operate(invocation, 'getRecord', { seq: args[0] });
-  return print.result(found, () => {
-    for (const record of found.records) print.value(record);
-  });
-}
+export const show = operationVerb(
+  'getRecord',
+  ({ args: [seq] }) => ({ seq }),
+  ({ records }, { print }) => {
+    for (const record of records) print.value(record);
+  },
+);
 
 export async function search(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 10_000, absent: 20 });
   const order = flags['oldest-first'] === true ? 'oldest' : 'newest';
-  const terms = { ...termsOf(invocation), order, cursor: textOf(invocation, 'cursor') };
+  const [kind, principal, tool, call, cursor] = ['kind', 'principal', 'tool', 'call', 'cursor'].map((name) =>
+    textOf(invocation, name),
+  );
+  const [from, to] = ['from', 'to'].map((name) =>
+    parsedOf(invocation, name, readTime, 'a time like 2026-01-31T12:00:00Z'),
+  );
+  const terms = { kind, principal, tool, call, from, to, order, cursor };
   const page = await searchPages(invocation, terms, limit);
   return print.result(page, () => {
     printRecords(print, page.records, 'No record matches.');
@@ -73,20 +79,9 @@ async function searchPages(invocation: Invocation, terms: object, limit: number)
   }
 }
 
-function termsOf(invocation: Invocation) {
-  const [kind, principal, tool, call] = ['kind', 'principal', 'tool', 'call'].map((name) =>
-    textOf(invocation, name),
-  );
-  const [from, to] = [timeOf(invocation, 'from'), timeOf(invocation, 'to')];
-  return { kind, principal, tool, call, from, to };
-}
-
-function timeOf(invocation: Invocation, name: string): string | undefined {
-  const raw = textOf(invocation, name);
-  if (raw === undefined) return undefined;
+function readTime(raw: string): string | null {
   const ms = /^\d{4}-\d{2}-\d{2}/.test(raw) ? Date.parse(raw) : Number.NaN;
-  if (!Number.isNaN(ms)) return isoTime(ms);
-  throw wrongUsage(`Cannot use --${name} "${raw}": expected a time like 2026-01-31T12:00:00Z`);
+  return Number.isNaN(ms) ? null : isoTime(ms);
 }
 
 export async function exportJournal(invocation: Invocation): Promise<number> {
@@ -136,14 +131,11 @@ function printRecords(print: Printer, records: readonly JournalRecord[], none?: 
 }
 
 function cellsOf({ seq, at, kind, principal, tool, call, body }: JournalRecord): readonly string[] {
-  return [String(seq), at, kind, principal ?? '-', tool ?? '-', call ?? '-', summaryOf(body)];
-}
-
-function summaryOf(body: JournalRecord['body']): string {
   const skill = typeof body.skill === 'string' ? `${body.skill}@${body.version} ${body.event ?? ''}` : null;
   const { code, verdict, approval, incident, digest, act, publisher } = body;
   const words = [skill, act, publisher, code, verdict, approval, incident, digest].filter(
     (word) => typeof word === 'string',
   );
-  return words.join(' ').slice(0, SUMMARY_CHARS);
+  const summary = words.join(' ').slice(0, SUMMARY_CHARS);
+  return [String(seq), at, kind, principal ?? '-', tool ?? '-', call ?? '-', summary];
 }

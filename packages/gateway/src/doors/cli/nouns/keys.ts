@@ -1,20 +1,17 @@
 import { principalOf } from '../input.ts';
 import { withRecords } from '../opened.ts';
-import { operate, operateToFile } from '../operate.ts';
+import { operate, operateToFile, operationVerb } from '../operate.ts';
 import type { Invocation } from '../verb.ts';
 
-export async function list(invocation: Invocation): Promise<number> {
-  const { print } = invocation;
-  const listed = await operate(invocation, 'listKeys', {});
-  return print.result(listed, () =>
+export const list = operationVerb(
+  'listKeys',
+  () => ({}),
+  ({ keys }, { print }) =>
     print.table(
       ['KEY', 'SIGNS NOW', 'CREATED', 'RETIRED'],
-      listed.keys.map(({ keyId, isCurrent, createdAt, retiredAt }) => [
-        ...[keyId, isCurrent ? 'yes' : 'no', createdAt, retiredAt ?? '-'],
-      ]),
+      keys.map((key) => [key.keyId, key.isCurrent ? 'yes' : 'no', key.createdAt, key.retiredAt]),
     ),
-  );
-}
+);
 
 export async function exportKeys(invocation: Invocation): Promise<number> {
   await operateToFile(invocation, 'exportKeys', {});

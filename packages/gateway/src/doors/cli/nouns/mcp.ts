@@ -7,7 +7,7 @@ import type { Principal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { makeMcp } from '../../mcp/index.ts';
-import { choiceOf, listOf, principalOf, textOf, wrongUsage } from '../input.ts';
+import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
 /** The principal without --as. Not the name that the client gives itself: that would let it choose its rights. */
@@ -32,13 +32,8 @@ async function serveClient(invocation: Invocation, gateway: Opened<Gateway>): Pr
   const unread = new AbortController();
   edge.whenUnread(() => unread.abort(new Error('no one reads the output')));
   const { tenant } = config.gateway;
-  const caller: Caller = {
-    principal,
-    tenant,
-    scopes: new Set(['call']),
-    credential: 'process',
-    approver,
-  };
+  const scopes = new Set(['call'] as const);
+  const caller: Caller = { principal, tenant, scopes, credential: 'process', approver };
   try {
     const until = AbortSignal.any([signal, unread.signal]);
     await mcp.serveStdio(edge.stdin as Readable, edge.stdout as Writable, caller, until);
@@ -100,10 +95,12 @@ function wrappedRule(invocation: Invocation): UpstreamRule {
   if (odd !== undefined) throw wrongUsage(`Cannot use --env "${odd}": expected NAME=VALUE`);
   const workspace = textOf(invocation, 'workspace');
   return {
-    name: nameOf(invocation),
+    name:
+      parsedOf(invocation, 'name', readName, 'up to 32 lower-case letters, digits and -') ?? madeName(rest),
     command: rest,
     tier: choiceOf(invocation, 'tier', TIERS) ?? 'c',
-    workspace: resolve(edge.cwd, workspace ?? '.'),
+    // Null: the default of commands, which has to be a root.
+    workspace: workspace === undefined ? null : resolve(edge.cwd, workspace),
     env,
     readOnly: listOf(invocation, 'read-only').map((path) => resolve(edge.cwd, path)),
     allowHosts: listOf(invocation, 'allow-host'),
@@ -113,11 +110,8 @@ function wrappedRule(invocation: Invocation): UpstreamRule {
   };
 }
 
-function nameOf(invocation: Invocation): string {
-  const name = textOf(invocation, 'name');
-  if (name === undefined) return madeName(invocation.rest);
-  if (NAME.test(name)) return name;
-  throw wrongUsage(`Cannot use --name "${name}": expected up to 32 lower-case letters, digits and -`);
+function readName(raw: string): string | null {
+  return NAME.test(raw) ? raw : null;
 }
 
 /** `npx -y @acme/files-server@1` is called files-server, and so is `node /opt/files-server/dist/index.js`. */

@@ -2,10 +2,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Json } from '../../../core/json.ts';
 import { parseStrict } from '../../../core/strict-json.ts';
 import { openSkills } from '../../../invoke/skills/audit.ts';
-import type { ResultOf } from '../../../operations/operate.ts';
 import { checkDocument } from '../../../operations/policies.ts';
 import { type CheckResult, checkDirectory } from '../../../policy/check.ts';
 import type { ToolsOf } from '../../../policy/parse.ts';
@@ -14,16 +12,15 @@ import { processTool } from '../../../registry/process-tool.ts';
 import { Registry } from '../../../registry/registry.ts';
 import { readFileFlag, readInput, textOf, timeoutOf, wrongUsage } from '../input.ts';
 import { INPUT_LIMITS } from '../make-call.ts';
-import { operate } from '../operate.ts';
-import { printExplanation } from '../print-explanation.ts';
-import type { Printer } from '../printer.ts';
+import { operationVerb } from '../operate.ts';
+import { counted, type Printer, printProblem } from '../printer.ts';
+import { printExplanation } from '../show-plan.ts';
 import type { Invocation } from '../verb.ts';
 
-export async function list(invocation: Invocation): Promise<number> {
-  const { print } = invocation;
-  const live = await operate(invocation, 'getPolicies', {});
-  const { digest, policies, problems } = live;
-  return print.result(live, () => {
+export const list = operationVerb(
+  'getPolicies',
+  () => ({}),
+  ({ digest, policies, problems }, { print }) => {
     print.line(digest === null ? 'No policy set is live: every call is denied.' : `live set ${digest}`);
     print.table(
       ['ID', 'EFFECT', 'FILE'],
@@ -31,8 +28,8 @@ export async function list(invocation: Invocation): Promise<number> {
     );
     if (problems.length > 0)
       print.note('The policy files have problems and are not live; run `palisade policy check`.', 'yellow');
-  });
-}
+  },
+);
 
 /** Checks files of the caller, with a state directory or without one, so it asks no gateway: opening one would activate them. */
 export async function check(invocation: Invocation): Promise<number> {
@@ -46,16 +43,12 @@ export async function check(invocation: Invocation): Promise<number> {
 
 function printCheck(print: Printer, result: CheckResult): void {
   const problems = result.ok ? [] : result.problems;
-  for (const { file, line, column, message, hint } of problems) {
-    print.line(`${file}:${line}:${column}: ${message}`);
-    if (hint) print.block('  ', hint);
-  }
-  for (const { file, line, column, message } of result.warnings)
-    print.line(`${file}:${line}:${column}: warning: ${message}`);
+  for (const problem of problems) printProblem(print, problem);
+  for (const { hint: _, ...warning } of result.warnings) printProblem(print, warning, 'warning: ');
   if (result.ok)
     print.note('ok', 'green', `  ${result.set.policies.length} policies, set ${result.set.digest}`);
   else {
-    const count = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`;
+    const count = counted(problems.length, 'problem');
     print.note('refused', 'red', `  ${count}; the live set stays as it is`);
   }
 }
@@ -99,46 +92,33 @@ function neverRun(): never {
   throw new TypeError('Cannot run a command: policies are only checked here');
 }
 
-export async function explain(invocation: Invocation): Promise<number> {
-  const { args, print } = invocation;
-  const [tool = ''] = args;
-  const [timeoutMs, run] = [timeoutOf(invocation) ?? undefined, textOf(invocation, 'run')];
-  const input = readJson(tool, await readInput(invocation));
-  const explained = await operate(invocation, 'explainCall', { tool, input, run, timeoutMs });
-  const { verdict, principal } = explained;
-  print.result(explained, () => printExplanation(print, `${principal} calls ${tool}`, explained));
-  return verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
-}
+export const explain = operationVerb(
+  'explainCall',
+  async (invocation) => {
+    const [tool] = invocation.args;
+    const [timeoutMs, run] = [timeoutOf(invocation) ?? undefined, textOf(invocation, 'run')];
+    const input = parseStrict(await readInput(invocation), INPUT_LIMITS);
+    if (input.ok) return { tool, input: input.value, run, timeoutMs };
+    throw new CodedError('registry/invalid-input', `Cannot use the input of ${tool}: ${input.message}`);
+  },
+  (explained, { args: [tool], print }) =>
+    printExplanation(print, `${explained.principal} calls ${tool}`, explained),
+  ({ verdict }) => (verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus),
+);
 
-function readJson(tool: string, raw: string | Uint8Array): Json {
-  const parsed = parseStrict(raw, INPUT_LIMITS);
-  if (parsed.ok) return parsed.value;
-  throw new CodedError('registry/invalid-input', `Cannot use the input of ${tool}: ${parsed.message}`);
-}
-
-export async function test(invocation: Invocation): Promise<number> {
-  const { args, print } = invocation;
-  const [file = ''] = args;
-  const cases = decode(await readFileFlag(file), file);
-  const tested = await operate(invocation, 'testPolicies', { cases, file });
-  print.result(tested, () => {
-    for (const result of tested.cases) printCase(print, file, result);
-    print.line(`${tested.passed} passed, ${tested.failed} failed`);
-  });
-  return tested.failed === 0 ? 0 : CODES['attest/unverified'].exitStatus;
-}
-
-type CaseResult = ResultOf<'testPolicies'>['cases'][number];
-
-function printCase(
-  print: Printer,
-  file: string,
-  { name, line, passed, expected, actual, message }: CaseResult,
-): void {
-  if (passed) print.styled('green', 'pass', `  ${name}: ${actual}`);
-  else
-    print.styled('red', 'FAIL', `  ${file}:${line} ${name}: expected ${expected}, got ${actual}. ${message}`);
-}
+export const test = operationVerb(
+  'testPolicies',
+  async ({ args: [file = ''] }) => ({ cases: decode(await readFileFlag(file), file), file }),
+  ({ cases, passed, failed }, { args: [file], print }) => {
+    for (const { name, line, expected, actual, message, ...result } of cases) {
+      const failure = `  ${file}:${line} ${name}: expected ${expected}, got ${actual}. ${message}`;
+      if (result.passed) print.styled('green', 'pass', `  ${name}: ${actual}`);
+      else print.styled('red', 'FAIL', failure);
+    }
+    print.line(`${passed} passed, ${failed} failed`);
+  },
+  ({ failed }) => (failed === 0 ? 0 : CODES['attest/unverified'].exitStatus),
+);
 
 function decode(bytes: Uint8Array, file: string): string {
   try {

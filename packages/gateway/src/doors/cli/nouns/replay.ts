@@ -38,7 +38,8 @@ export async function replayCall(invocation: Invocation): Promise<number> {
     const same = problems.length === 0;
     print.result({ ...claim, replayed, fuelCompared: isCounted, problems, same }, () => {
       show(invocation, { ...claim, isCounted }, problems);
-      if (!isCounted) print.line(otherEngine(engine, replayed.engine));
+      const [then, now] = [engine, replayed.engine].map(meterOf);
+      if (!isCounted) print.line(`The fuel was not compared: it was counted by ${then}, here by ${now}.`);
       if (given.format !== null) print.line(UNSIGNED);
     });
     return same ? 0 : DIFFERS;
@@ -63,7 +64,9 @@ function differences(claim: Compared, replayed: Replayed, digest: string): strin
     );
   if (parting?.kind === 'ends')
     problems.push(`it ends before host call ${parting.index + 1}, expected "${parting.expected}"`);
-  if (claim.code !== code && !isOnlyInvalidOutput(claim, replayed))
+  // The same output that did not match the schema of its tool then; a replay checks no schema.
+  const isOnlyInvalid = claim.code === 'tier/invalid-output' && code === 'ok';
+  if (claim.code !== code && !(isOnlyInvalid && claim.outputDigest === outputDigest))
     problems.push(`it ended as ${code}, the receipt says ${claim.code}`);
   if (claim.outputDigest !== outputDigest)
     problems.push(
@@ -72,11 +75,6 @@ function differences(claim: Compared, replayed: Replayed, digest: string): strin
   if (claim.isCounted && claim.fuel !== fuel)
     problems.push(`it used ${fuel} fuel, the receipt says ${claim.fuel}`);
   return problems;
-}
-
-/** The same output that did not match the schema of its tool then; a replay checks no schema. */
-function isOnlyInvalidOutput(claim: Claim, { code, outputDigest }: Replayed): boolean {
-  return claim.code === 'tier/invalid-output' && code === 'ok' && claim.outputDigest === outputDigest;
 }
 
 function show({ print }: Invocation, claim: Compared, problems: readonly string[]): void {
@@ -88,10 +86,6 @@ function show({ print }: Invocation, claim: Compared, problems: readonly string[
   }
   print.styled('red', 'differs', `  ${call}`);
   for (const problem of problems) print.line(`- ${problem}`);
-}
-
-function otherEngine(then: EngineFacts | null, now: EngineFacts | null): string {
-  return `The fuel was not compared: it was counted by ${meterOf(then)}, here by ${meterOf(now)}.`;
 }
 
 function meterOf(engine: EngineFacts | null): string {

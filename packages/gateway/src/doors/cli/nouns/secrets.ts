@@ -9,11 +9,10 @@ import {
   MAX_VALUE_BYTES,
   parseScope,
   SCOPE_SHAPE,
-  type VaultScope,
 } from '../../../vault/secret.ts';
 import type { Vault } from '../../../vault/vault.ts';
 import { askHidden, isAtTerminal } from '../ask.ts';
-import { type Bound, choiceOf, principalOf, readNamed, textOf, wrongUsage } from '../input.ts';
+import { type Bound, choiceOf, parsedOf, principalOf, readNamed, wrongUsage } from '../input.ts';
 import { withGateway } from '../opened.ts';
 import { operateOn } from '../operate.ts';
 import type { Invocation } from '../verb.ts';
@@ -27,18 +26,15 @@ const BOUND: Bound = {
 const LOCKS: readonly LockSource[] = ['passphrase', 'file'];
 
 export async function set(invocation: Invocation): Promise<number> {
-  const { args, print } = invocation;
-  const [name = ''] = args;
-  // Before anyone types a value for a name that cannot be used.
-  checkName(name);
-  const where = formatScope(scopeOf(invocation));
+  const { print } = invocation;
+  const { name, scope } = secretOf(invocation);
   return administerVault(invocation, async (gateway) => {
     await unlock(invocation, gateway.vault);
     const value = await readValue(invocation, name);
-    const kept = await operateOn(invocation, gateway, 'setSecret', { name, scope: where, value });
+    const kept = await operateOn(invocation, gateway, 'setSecret', { name, scope, value });
     const { version, bytes } = kept;
     return print.result(kept, () => {
-      print.note('set', 'green', `  ${name} (${where}), version ${version}, ${bytes} bytes`);
+      print.note('set', 'green', `  ${name} (${scope}), version ${version}, ${bytes} bytes`);
       if (bytes < MIN_SCRUBBED_BYTES)
         print.note('!', 'yellow', ' it is too short to be removed from the output of tools');
       noteLock(invocation, gateway);
@@ -60,12 +56,11 @@ export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   return administerVault(invocation, async (gateway) => {
     const listed = await operateOn(invocation, gateway, 'listSecrets', {});
-    const { secrets } = listed;
     return print.result(listed, () => {
       print.table(
         ['NAME', 'SCOPE', 'VERSION', 'BYTES', 'SET', 'USED'],
-        secrets.map(({ name, scope, version, bytes, createdAt, usedAt }) => [
-          ...[name, scope, String(version), String(bytes), createdAt, usedAt ?? 'never'],
+        listed.secrets.map(({ name, scope, version, bytes, createdAt, usedAt }) => [
+          ...[name, scope, version, bytes, createdAt, usedAt ?? 'never'],
         ]),
         'The vault has no secrets.',
       );
@@ -75,15 +70,13 @@ export async function list(invocation: Invocation): Promise<number> {
 }
 
 export async function remove(invocation: Invocation): Promise<number> {
-  const { args, print } = invocation;
-  const [name = ''] = args;
-  checkName(name);
-  const where = formatScope(scopeOf(invocation));
+  const { print } = invocation;
+  const { name, scope } = secretOf(invocation);
   return administerVault(invocation, async (gateway) => {
     const { vault } = gateway;
     if (vault.lockedWith !== null) await unlock(invocation, vault);
-    const removed = await operateOn(invocation, gateway, 'removeSecret', { name, scope: where });
-    return print.result(removed, () => print.note('removed', 'green', `  ${name} (${where})`));
+    const removed = await operateOn(invocation, gateway, 'removeSecret', { name, scope });
+    return print.result(removed, () => print.note('removed', 'green', `  ${name} (${scope})`));
   });
 }
 
@@ -94,8 +87,12 @@ export async function rotate(invocation: Invocation): Promise<number> {
   const lost = flags.lost === true;
   return administerVault(invocation, async (gateway) => {
     const { vault } = gateway;
+    const settings = gateway.config.vault;
     if (!lost && vault.lockedWith !== null) await unlock(invocation, vault);
-    const passphrase = await newPassphrase(invocation, gateway, target);
+    // Asked for where a person can choose one: the file of the operator comes first, and a script has no terminal.
+    const isTyped = settings.passphraseFile === null && isAtTerminal(invocation);
+    const isAsked = isTyped && (target ?? vault.lockedWith ?? settings.key) === 'passphrase';
+    const passphrase = isAsked ? { passphrase: await askNewPassphrase(invocation) } : {};
     const to = target === undefined ? {} : { to: target };
     const rotation = await vault.rotate(principalOf(invocation), { ...to, ...passphrase, lost });
     return print.result({ ...rotation, lost }, () => {
@@ -107,17 +104,6 @@ export async function rotate(invocation: Invocation): Promise<number> {
       }
     });
   });
-}
-
-/** Asked for where a person can choose one: the file of the operator comes first, and a script has no terminal. */
-async function newPassphrase(
-  invocation: Invocation,
-  { vault, config: { vault: settings } }: Opened<Gateway>,
-  to: LockSource | undefined,
-): Promise<{ readonly passphrase?: string }> {
-  const target = to ?? vault.lockedWith ?? settings.key;
-  if (target !== 'passphrase' || settings.passphraseFile !== null || !isAtTerminal(invocation)) return {};
-  return { passphrase: await askNewPassphrase(invocation) };
 }
 
 /** Opens the gateway and asks the policies whether the caller may administer it, before anything is typed. */
@@ -132,11 +118,12 @@ function administerVault(
   });
 }
 
-function scopeOf(invocation: Invocation): VaultScope {
-  const raw = textOf(invocation, 'scope');
-  const scope = raw === undefined ? GLOBAL : parseScope(raw);
-  if (scope !== null) return scope;
-  throw wrongUsage(`Cannot use --scope "${raw}": expected ${SCOPE_SHAPE}`);
+/** The secret that a command line names, before anyone types a value for a name that cannot be used. */
+function secretOf(invocation: Invocation) {
+  const [name = ''] = invocation.args;
+  checkName(name);
+  const scope = parsedOf(invocation, 'scope', parseScope, SCOPE_SHAPE) ?? GLOBAL;
+  return { name, scope: formatScope(scope) };
 }
 
 /** Asks for the passphrase where a person can type it; elsewhere the vault reports what is missing. */

@@ -6,7 +6,7 @@ import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { examine } from '../../../invoke/skills/examine.ts';
 import type { AuditReport } from '../../../skills/audit/check.ts';
 import { dueForAudit, versionsOf } from '../../../skills/index/read.ts';
-import type { SkillSummary } from '../../../skills/index/skill.ts';
+import type { SkillRef } from '../../../skills/lifecycle.ts';
 import { wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
 import { operateOn } from '../operate.ts';
@@ -40,7 +40,10 @@ async function auditInstalled(invocation: Invocation, raw: string): Promise<numb
   const { print } = invocation;
   const named = parseReference(raw);
   return actAs(invocation, async (gateway) => {
-    if (raw.endsWith('.skill') && versionsOf(gateway.store, named.id).length === 0) throw neither(raw);
+    if (raw.endsWith('.skill') && versionsOf(gateway.store, named.id).length === 0) {
+      const message = `Cannot audit "${raw}": neither a file nor a skill has that name`;
+      throw new CodedError('skill/unknown', message);
+    }
     const audited = await operateOn(invocation, gateway, 'auditSkill', { ...named, ...howOf(invocation) });
     const { skill, version, state, reason } = audited;
     print.result(audited, () => {
@@ -49,11 +52,6 @@ async function auditInstalled(invocation: Invocation, raw: string): Promise<numb
     });
     return statusOf(audited);
   });
-}
-
-function neither(raw: string): CodedError {
-  const message = `Cannot audit "${raw}": neither a file nor a skill has that name`;
-  return new CodedError('skill/unknown', message);
 }
 
 /** Inspected only: what is not installed is not run. It is a file of the caller, so no operation takes it. */
@@ -76,7 +74,7 @@ async function auditAllDue(invocation: Invocation): Promise<number> {
     const nowMs = gateway.clock.nowMs();
     const beforeMs = nowMs - gateway.skills.terms.reauditAfterMs;
     const due = dueForAudit(gateway.store, { beforeMs, nowMs, limit: MOST_DUE });
-    const results: DueResult[] = [];
+    const results: Awaited<ReturnType<typeof auditOne>>[] = [];
     for (const named of due) {
       if (!print.json) print.note('auditing', 'dim', `  ${named.id}@${named.version}`);
       results.push(await auditOne(invocation, gateway, named));
@@ -90,19 +88,9 @@ async function auditAllDue(invocation: Invocation): Promise<number> {
   });
 }
 
-type DueResult = {
-  readonly skill: string;
-  readonly verdict: AuditReport['verdict'];
-  readonly state: string;
-  readonly summary: string;
-};
-
 /** A skill that cannot be audited does not keep the others from their audit. */
-async function auditOne(
-  invocation: Invocation,
-  gateway: Opened<Gateway>,
-  { id, version }: Pick<SkillSummary, 'id' | 'version'>,
-): Promise<DueResult> {
+async function auditOne(invocation: Invocation, gateway: Opened<Gateway>, named: SkillRef) {
+  const { id, version } = named;
   const skill = `${id}@${version}`;
   try {
     const input = { id, version, ...howOf(invocation) };

@@ -5,16 +5,18 @@ import { decodeKey, documentOf, encodeKey, generateKey, type SigningKey } from '
 import { CodedError } from '../../../core/coded-error.ts';
 import { digestBytes } from '../../../core/digest.ts';
 import { type CaseResult, runCases } from '../../../invoke/skills/run-cases.ts';
+import { spellAsks } from '../../../skills/capabilities/kinds.ts';
+import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { signPackage } from '../../../skills/package/pack.ts';
+import type { SkillPackage } from '../../../skills/package/skill-package.ts';
 import { readPrivateFile, UnfitFile } from '../../../store/private-file.ts';
 import { principalOf, textOf, wrongUsage } from '../input.ts';
 import { finishUnread, withGateway } from '../opened.ts';
 import { replaceFile, writePrivateFile } from '../out-file.ts';
-import { type Printer, printError, shellWord } from '../printer.ts';
-import { checkFolder, type FolderProblem } from '../skill/check-folder.ts';
+import { counted, type Printer, printError, printProblem, shellWord } from '../printer.ts';
+import { checkFolder } from '../skill/check-folder.ts';
 import { folderOf } from '../skill/folder.ts';
-import { openNamedPackage, packageOf, packFolder } from '../skill/package-file.ts';
-import { entryRows, packageDocument, printEntries, printPackage } from '../skill/show-package.ts';
+import { openNamedPackage, type PackageFile, packageOf, packFolder } from '../skill/package-file.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function check(invocation: Invocation): Promise<number> {
@@ -23,26 +25,17 @@ export async function check(invocation: Invocation): Promise<number> {
   const ok = problems.length === 0;
   const skill = manifest === null ? null : { id: manifest.id, version: manifest.version };
   print.result({ ok, skill, problems, warnings }, () => {
-    for (const problem of problems) printProblem(print, problem, '');
+    for (const problem of problems) printProblem(print, problem);
     for (const warning of warnings) printProblem(print, warning, 'warning: ');
     if (ok && manifest !== null)
-      print.note('ok', 'green', `  ${manifest.id} ${manifest.version}, ${counted(manifest.tools, 'tool')}`);
-    else print.note('refused', 'red', `  ${counted(problems, 'problem')}`);
+      print.note(
+        'ok',
+        'green',
+        `  ${manifest.id} ${manifest.version}, ${counted(manifest.tools.length, 'tool')}`,
+      );
+    else print.note('refused', 'red', `  ${counted(problems.length, 'problem')}`);
   });
   return ok ? 0 : CODES['skill/invalid-manifest'].exitStatus;
-}
-
-function printProblem(print: Printer, problem: FolderProblem, label: string): void {
-  print.line(`${positionOf(problem)}: ${label}${problem.message}`);
-  if (problem.hint !== null) print.block('  ', problem.hint);
-}
-
-function counted(list: readonly unknown[], noun: string): string {
-  return `${list.length} ${noun}${list.length === 1 ? '' : 's'}`;
-}
-
-function positionOf({ file, line, column }: FolderProblem): string {
-  return [file, ...(line === null ? [] : [line]), ...(column === null ? [] : [column])].join(':');
 }
 
 /** Runs the test cases of a package as calls of the caller; an audit runs the same ones. */
@@ -60,11 +53,7 @@ export async function test(invocation: Invocation): Promise<number> {
   });
 }
 
-const MARKS = {
-  passed: ['green', '✓'],
-  failed: ['red', '✗'],
-  'not-run': ['yellow', '·'],
-} as const;
+const MARKS = { passed: ['green', '✓'], failed: ['red', '✗'], 'not-run': ['yellow', '·'] } as const;
 
 function printCase(print: Printer, { case: tried, verdict, why, fuel }: CaseResult): void {
   const [style, mark] = MARKS[verdict];
@@ -96,7 +85,9 @@ export async function pack(invocation: Invocation): Promise<number> {
   const { print, edge } = invocation;
   const { bytes, pkg } = packFolder(folderOf(invocation));
   const { id, version } = pkg.manifest;
-  const out = textOf(invocation, 'out') ?? `${fileNameOf(id)}-${version}.skill`;
+  // Without its publisher: ids and versions are plain, so the name cannot point to another folder.
+  const name = id.slice(id.indexOf('.') + 1).replaceAll('.', '-');
+  const out = textOf(invocation, 'out') ?? `${name}-${version}.skill`;
   replaceFile(resolve(edge.cwd, out), bytes);
   const { artifact } = pkg;
   const about = { file: out, skill: id, version, bytes: bytes.length, artifact, entries: entryRows(pkg) };
@@ -108,22 +99,17 @@ export async function pack(invocation: Invocation): Promise<number> {
   });
 }
 
-/** The id without its publisher: ids and versions are plain, so the name cannot point to another folder. */
-function fileNameOf(id: string): string {
-  return id.slice(id.indexOf('.') + 1).replaceAll('.', '-');
-}
-
 export async function sign(invocation: Invocation): Promise<number> {
   const { args, flags, edge, print } = invocation;
   const given = textOf(invocation, 'key');
   if (given === undefined) throw wrongUsage('Cannot sign: the key is missing, expected --key FILE');
   if (args[0] === '-' && flags.out === undefined)
     throw wrongUsage('Cannot sign: the package is read from standard input, expected --out FILE');
-  const keyPath = resolve(edge.cwd, given);
+  const path = resolve(edge.cwd, given);
   // A package that cannot be read is not signed, and no key is created for it.
   const { name, bytes, pkg } = await openNamedPackage(invocation, args[0] ?? '');
   const isNew = flags['new-key'] === true;
-  const key = isNew ? makeKeyFile(keyPath, edge.clock.nowMs()) : readKeyFile(keyPath);
+  const key = isNew ? makeKeyFile(path, edge.clock.nowMs()) : readKeyFile(path);
   const signed = signPackage(bytes, key);
   const out = textOf(invocation, 'out') ?? name;
   replaceFile(resolve(edge.cwd, out), signed);
@@ -157,17 +143,21 @@ function publicFileOf(path: string): string {
 
 /** The key in a file that only its owner can read. */
 function readKeyFile(path: string): SigningKey {
-  const bytes = readBytes(path);
-  if (bytes === null)
-    throw wrongUsage(`Cannot read the key "${path}": no such file; create it with --new-key`);
+  const refuse = (is: string, remedy?: string) => wrongUsage(`Cannot read the key "${path}": ${is}`, remedy);
+  let bytes: Buffer | null = null;
   try {
-    return decodeKey(bytes.toString('utf8'));
-  } catch {
+    bytes = readPrivateFile(path, MAX_KEY_BYTES);
+    if (bytes !== null) return decodeKey(bytes.toString('utf8'));
+  } catch (error) {
+    const remedy = 'Give the private key, in a file that only you can read (`chmod 600`).';
+    if (error instanceof UnfitFile) throw refuse(error.message, remedy);
+    if (bytes === null) throw error;
     // The message of the parser could quote the key.
-    throw wrongUsage(`Cannot read the key "${path}": it is not a private key that --new-key created`);
+    throw refuse('it is not a private key that --new-key created');
   } finally {
-    bytes.fill(0);
+    bytes?.fill(0);
   }
+  throw refuse('no such file; create it with --new-key');
 }
 
 /** Creates a key and its two files; replaces nothing. */
@@ -182,12 +172,82 @@ function makeKeyFile(path: string, nowMs: number): SigningKey {
   return key;
 }
 
-function readBytes(path: string): Buffer | null {
-  try {
-    return readPrivateFile(path, MAX_KEY_BYTES);
-  } catch (error) {
-    if (!(error instanceof UnfitFile)) throw error;
-    const remedy = 'Give the private key, in a file that only you can read (`chmod 600`).';
-    throw wrongUsage(`Cannot read the key "${path}": ${error.message}`, remedy);
+/** The files of a package with their sizes and digests. */
+function entryRows({ entries, digests }: SkillPackage) {
+  const sha256Of = (path: string) => digests.get(path) ?? null;
+  return [...entries].map(([path, bytes]) => ({ path, bytes: bytes.length, sha256: sha256Of(path) }));
+}
+
+function printEntries(print: Printer, pkg: SkillPackage): void {
+  print.table(
+    ['ENTRY', 'BYTES', 'SHA256'],
+    entryRows(pkg).map(({ path, bytes, sha256 }) => [path, bytes, sha256]),
+  );
+}
+
+/** What a package declares, and who signed it; whether that key is trusted is not checked. */
+function packageDocument({ name: file, bytes, pkg }: PackageFile) {
+  const { artifact, manifest, signer } = pkg;
+  const { asks, tools, build: _, ...said } = manifest;
+  return {
+    ...{ file, bytes: bytes.length, artifact },
+    signer: signer === null ? null : { keyId: signer.keyId, createdAt: signer.createdAt },
+    ...said,
+    tools: tools.map((tool) => ({ ...tool, tool: `${manifest.id}.${tool.id}` })),
+    asks,
+    capabilities: spellAsks(manifest).map(({ spelling, sentence }) => ({ spelling, sentence })),
+    entries: entryRows(pkg),
+  };
+}
+
+function printPackage(print: Printer, { name, bytes, pkg }: PackageFile): void {
+  const { manifest, signer, artifact } = pkg;
+  const row = (key: string, value: string) => print.styled('dim', key.padEnd(12), value);
+  print.styled('bold', `${manifest.id} ${manifest.version}`, `  ${manifest.name}`);
+  row('about', manifest.description);
+  row('publisher', manifest.publisher);
+  row('license', manifest.license ?? 'not given');
+  if (manifest.homepage !== null) row('homepage', manifest.homepage);
+  row('file', `${name}, ${bytes.length} bytes`);
+  row('sha256', artifact);
+  if (signer === null) row('signed', 'no');
+  else {
+    row('signed', `by ${signer.keyId}, over every byte; the key was created at ${signer.createdAt}`);
+    row('trusted', 'not checked: compare the key with the publisher');
   }
+  print.line();
+  printTools(print, manifest);
+  printAsks(print, manifest);
+  print.line();
+  printEntries(print, pkg);
+}
+
+function printTools(print: Printer, { id, tools }: Manifest): void {
+  for (const tool of tools) {
+    print.styled('bold', `${id}.${tool.id}`, `  ${tool.name}: ${tool.description}`);
+    const { readOnly, destructive, idempotent, openWorld } = tool.annotations;
+    const says = [
+      readOnly ? 'only reads' : 'changes things',
+      ...(destructive ? ['may destroy'] : []),
+      ...(idempotent ? ['may be repeated'] : []),
+      ...(openWorld ? ['reaches outside'] : []),
+    ];
+    print.line(
+      `  risk ${tool.risk}, export ${tool.export} of ${tool.module}; declares that it ${says.join(', ')}`,
+    );
+  }
+}
+
+function printAsks(print: Printer, manifest: Manifest): void {
+  const asks = spellAsks(manifest);
+  print.line(asks.length === 0 ? 'It requests no capability.' : 'It requests:');
+  for (const { spelling, sentence, isReaching } of asks)
+    print.styled(isReaching ? 'yellow' : 'dim', `  ${spelling}`, `  ${sentence}`);
+  const { wallMs, fuel, memoryBytes } = manifest.quotas;
+  const quotas = [
+    ...(wallMs === null ? [] : [`${wallMs} ms`]),
+    ...(fuel === null ? [] : [`${fuel} fuel`]),
+    ...(memoryBytes === null ? [] : [`${memoryBytes} bytes of memory`]),
+  ];
+  if (quotas.length > 0) print.line(`A call uses at most ${quotas.join(', ')}.`);
 }

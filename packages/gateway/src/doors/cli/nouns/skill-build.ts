@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path';
 import { loadConfig } from '../../../config/load.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { digestBytes } from '../../../core/digest.ts';
-import type { Json } from '../../../core/json.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
+import { ForbiddenPlaces } from '../../../runner/forbidden.ts';
 import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
 import { principalOf } from '../input.ts';
 import { callOf } from '../make-call.ts';
 import { finishUnread } from '../opened.ts';
-import { type Printer, printError, shellWord } from '../printer.ts';
+import { printError, shellWord } from '../printer.ts';
 import {
   BUILD_TOOL,
   buildTool,
@@ -22,7 +22,7 @@ import {
 import { type FoundCompiler, findCompiler, showToJail } from '../skill/find-compiler.ts';
 import { folderOf, manifestOf, readRegular } from '../skill/folder.ts';
 import type { Invocation } from '../verb.ts';
-import { printWorkspace } from './exec.ts';
+import { outputOf, printWorkspace } from './exec.ts';
 
 const UNFINISHED = 'module.wasm';
 
@@ -33,7 +33,11 @@ export async function build(invocation: Invocation): Promise<number> {
   finishUnread(invocation);
   const folder = folderOf(invocation);
   const { id, build } = manifestOf(folder);
-  if (build === null) throw nothingToBuild();
+  if (build === null)
+    throw new CodedError('skill/build-failed', 'Cannot build: skill.toml has no [build] section', {
+      remedy:
+        'Add the language and the modules under [build], or put the built modules into the folder yourself.',
+    });
   try {
     const modules = await buildAll(invocation, folder, build);
     if (print.json) print.document({ ok: true, skill: id, language: build.language, modules });
@@ -42,7 +46,9 @@ export async function build(invocation: Invocation): Promise<number> {
   } catch (error) {
     if (!(error instanceof BuildFailure)) throw error;
     const { callId, output } = error;
-    if (!print.json) printOutput(print, output);
+    // The output is untrusted text: each line is indented, so that none looks like a line of palisade.
+    for (const line of print.json ? [] : output.split(/\r?\n/))
+      print.note(`  ${line.replaceAll('\t', '    ')}`);
     return printError(print, error, { callId, output });
   }
 }
@@ -60,8 +66,11 @@ async function buildAll(
   const { found } = shown;
   try {
     const out = `${scratch.name}/${UNFINISHED}`;
-    const forbidden = { stateDir: stateDir.path, home: edge.env.home };
-    const argumentsFor = argumentsOf({ folder, found, scratch, modules });
+    const forbidden = new ForbiddenPlaces({ stateDir: stateDir.path, home: edge.env.home });
+    const argumentsFor = (module: string) => {
+      const source = modules.find((each) => each.module === module)?.source;
+      return source === undefined ? null : compilerArguments(found, scratch, { folder, source, out });
+    };
     const tool = buildTool({ found, folder, config, clock: edge.clock, forbidden, argumentsFor });
     const gateway = await invocation.openGateway({ tools: [tool] });
     try {
@@ -70,7 +79,8 @@ async function buildAll(
         const job = { folder, pair, out, compiler: found.compiler.name };
         if (!print.json) print.note('building', 'dim', `  ${pair.module} with ${found.compiler.name}`);
         const done = await buildModule(invocation, gateway, job);
-        if (!print.json) printBuilt(print, done);
+        const size = `${done.bytes} bytes  ${done.wallMs} ms`;
+        print.styled('green', 'built', `  ${done.module} from ${done.source}  ${size}  ${done.callId}`);
         built.push(done);
       }
       return built;
@@ -83,38 +93,13 @@ async function buildAll(
   }
 }
 
-type Layout = Pick<ManifestBuild, 'modules'> & {
-  readonly folder: string;
-  readonly found: FoundCompiler;
-  readonly scratch: ScratchFolder;
-};
+type Paths = { readonly folder: string; readonly source: string; readonly out: string };
 
-/** The arguments of the compiler for each module; the WIT world of a component is written on the way. */
-function argumentsOf({ folder, found, scratch, modules }: Layout) {
+/** The arguments of the compiler for a module; the WIT world of a component is written on the way. */
+function compilerArguments(found: FoundCompiler, scratch: ScratchFolder, { folder, source, out }: Paths) {
   const { compiler, guest, packages } = found;
-  return (module: string): readonly string[] | null => {
-    const pair = modules.find((each) => each.module === module);
-    if (pair === undefined) return null;
-    const { source } = pair;
-    const wit = compiler.hasWorld ? layOutWorld(scratch, { folder, source, guest }) : '';
-    return compiler.words({ source, out: `${scratch.name}/${UNFINISHED}`, guest, packages, wit });
-  };
-}
-
-function printBuilt(print: Printer, { module, source, bytes, wallMs, callId }: BuiltModule): void {
-  print.styled('green', 'built', `  ${module} from ${source}  ${bytes} bytes  ${wallMs} ms  ${callId}`);
-}
-
-/** The output of a compiler is untrusted text: each line is indented, so that none looks like a line of palisade. */
-function printOutput(print: Printer, output: string): void {
-  for (const line of output.split(/\r?\n/)) print.note(`  ${line.replaceAll('\t', '    ')}`);
-}
-
-function nothingToBuild(): CodedError {
-  return new CodedError('skill/build-failed', 'Cannot build: skill.toml has no [build] section', {
-    remedy:
-      'Add the language and the modules under [build], or put the built modules into the folder yourself.',
-  });
+  const wit = compiler.hasWorld ? layOutWorld(scratch, { folder, source, guest }) : '';
+  return compiler.words({ source, out, guest, packages, wit });
 }
 
 type BuiltModule = Awaited<ReturnType<typeof buildModule>>;
@@ -126,15 +111,13 @@ class BuildFailure extends CodedError {
   constructor(message: string, callId: string, outcome: Outcome) {
     super('skill/build-failed', message);
     this.callId = callId;
-    this.output = textOf(outcome);
+    const { stdout = '', stderr = '' } = outputOf(outcome);
+    this.output = `${stdout.trim()}\n${stderr.trim()}`.trim();
   }
 }
 
-type BuildJob = {
-  readonly folder: string;
+type BuildJob = Pick<Paths, 'folder' | 'out'> & {
   readonly pair: ManifestBuild['modules'][number];
-  /** Where the compiler writes, in the folder of the skill. */
-  readonly out: string;
   readonly compiler: string;
 };
 
@@ -144,12 +127,8 @@ async function buildModule(
   gateway: Opened<Gateway>,
   { folder, pair, out, compiler }: BuildJob,
 ) {
-  const call = callOf(invocation.edge, {
-    principal: principalOf(invocation),
-    tenant: gateway.config.gateway.tenant,
-    tool: BUILD_TOOL,
-    rawInput: JSON.stringify(pair),
-  });
+  const principal = principalOf(invocation);
+  const call = callOf(invocation, gateway, { principal, tool: BUILD_TOOL, rawInput: JSON.stringify(pair) });
   const { callId, outcome, usage } = await invoke(gateway, call, invocation.signal);
   // What a compiler leaves in the folder can be a trap for those who work there.
   if (!invocation.print.json) printWorkspace(invocation.print, outcome, false);
@@ -177,38 +156,15 @@ function requireOk(outcome: Outcome, callId: string, what: string): void {
 /** Boundary: a compiler that replaced a folder by a link does not choose where the module is written. */
 function moveIntoPlace(folder: string, out: string, module: string): void {
   const target = join(folder, module);
+  const refuse = (is: string) => new CodedError('skill/build-failed', `Cannot write "${module}": ${is}`);
   const parts = module.split('/').slice(0, -1);
   for (const [at] of parts.entries()) {
     const above = join(folder, ...parts.slice(0, at + 1));
     const stats = lstatSync(above, { throwIfNoEntry: false });
     if (stats === undefined) mkdirSync(above);
-    else if (!stats.isDirectory())
-      throw new CodedError(
-        'skill/build-failed',
-        `Cannot write "${module}": "${dirname(module)}" is not a folder`,
-      );
+    else if (!stats.isDirectory()) throw refuse(`"${dirname(module)}" is not a folder`);
   }
   const old = lstatSync(target, { throwIfNoEntry: false });
-  if (old !== undefined && !old.isFile())
-    throw new CodedError('skill/build-failed', `Cannot write "${module}": it is not a regular file`);
+  if (old !== undefined && !old.isFile()) throw refuse('it is not a regular file');
   renameSync(join(folder, out), target);
-}
-
-type CompilerOutput = {
-  readonly exitCode?: number | null;
-  readonly signal?: string | null;
-  readonly stdout?: string;
-  readonly stderr?: string;
-  readonly findings?: readonly Json[];
-};
-
-function outputOf(outcome: Outcome): CompilerOutput {
-  if (outcome.status === 'refused' || typeof outcome.output !== 'object' || outcome.output === null)
-    return {};
-  return outcome.output as CompilerOutput;
-}
-
-function textOf(outcome: Outcome): string {
-  const { stdout = '', stderr = '' } = outputOf(outcome);
-  return `${stdout.trim()}\n${stderr.trim()}`.trim();
 }

@@ -38,7 +38,9 @@ export async function create(invocation: Invocation): Promise<number> {
 function requestedSkill(invocation: Invocation, folder: string) {
   const { edge } = invocation;
   const asked = textOf(invocation, 'id');
-  const publisher = textOf(invocation, 'publisher') ?? asked?.split('.')[0] ?? publisherOf(edge.env.user);
+  const user = plain(edge.env.user ?? '', MOST_PUBLISHER_CHARS);
+  const own = RESERVED.has(user) ? FALLBACK : user;
+  const publisher = textOf(invocation, 'publisher') ?? asked?.split('.')[0] ?? own;
   const short = plain(basename(folder), MOST_ID_CHARS - publisher.length - 1) || 'skill';
   const words = short.replaceAll('-', ' ');
   return {
@@ -58,11 +60,6 @@ function languageOf(invocation: Invocation): Language {
   throw wrongUsage(`Cannot create the skill: ${is}, expected --language with one of ${choices.join(', ')}`);
 }
 
-function publisherOf(user: string | null): string {
-  const name = plain(user ?? '', MOST_PUBLISHER_CHARS);
-  return RESERVED.has(name) ? FALLBACK : name;
-}
-
 /** The nearest name of lower-case letters and digits, with single dashes between them. */
 function plain(text: string, mostChars: number): string {
   const small = text.normalize('NFKD').toLowerCase();
@@ -71,17 +68,15 @@ function plain(text: string, mostChars: number): string {
 }
 
 function requireEmpty(folder: string, given: string): void {
+  const refuse = (why: string) => wrongUsage(`Cannot create the skill in "${given}": ${why}`);
   try {
     if (readdirSync(folder).length === 0) return;
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === 'ENOENT') return;
-    const why = `it fails with ${code}, expected a new or empty folder`;
-    throw wrongUsage(`Cannot create the skill in "${given}": ${why}`);
+    throw refuse(`it fails with ${code}, expected a new or empty folder`);
   }
-  throw wrongUsage(
-    `Cannot create the skill in "${given}": the folder has files, expected a new or empty one`,
-  );
+  throw refuse('the folder has files, expected a new or empty one');
 }
 
 /** Writes all files or none, so that a second try finds an empty folder. */
@@ -108,35 +103,27 @@ function write(folder: string, files: ReadonlyMap<string, string>): void {
 type NewSkill = ReturnType<typeof requestedSkill>;
 
 /** The files of a new skill by their paths; refuses names that its own manifest would refuse. */
-function makeSkill(skill: NewSkill): ReadonlyMap<string, string> {
-  const { source, text, more } = LANGUAGES[skill.language];
-  const values = valuesFor(skill);
-  const files = new Map(Object.entries(COMMON_FILES).map(([path, form]) => [path, fill(form, values)]));
-  files.set(source, text);
-  for (const [path, form] of Object.entries(more)) files.set(path, form);
-  requireValid(files);
-  return files;
-}
-
-function valuesFor(skill: NewSkill): ReadonlyMap<string, string> {
-  const { source, name: languageName } = LANGUAGES[skill.language];
-  return new Map([
-    ['ID', tomlText(skill.id)],
-    ['PLAIN_ID', skill.id],
-    ['PUBLISHER', tomlText(skill.publisher)],
-    ['NAME', tomlText(skill.name)],
-    ['TITLE', skill.name],
-    ['SLUG', skill.id.slice(skill.publisher.length + 1).replaceAll('.', '-')],
-    ['LANGUAGE', skill.language],
+function makeSkill({ id, publisher, name, language }: NewSkill): ReadonlyMap<string, string> {
+  const { source, name: languageName, text, more } = LANGUAGES[language];
+  const values = new Map([
+    ['ID', tomlText(id)],
+    ['PLAIN_ID', id],
+    ['PUBLISHER', tomlText(publisher)],
+    ['NAME', tomlText(name)],
+    ['TITLE', name],
+    ['SLUG', id.slice(publisher.length + 1).replaceAll('.', '-')],
+    ['LANGUAGE', language],
     ['LANGUAGE_NAME', languageName],
     ['SOURCE', source],
     ['MODULE', MODULE],
     ['VERSION', tomlText(VERSION)],
   ]);
-}
-
-function fill(form: string, values: ReadonlyMap<string, string>): string {
-  return form.replace(/%([A-Z_]+)%/g, (whole, name: string) => values.get(name) ?? whole);
+  const fill = (form: string) =>
+    form.replace(/%([A-Z_]+)%/g, (whole, key: string) => values.get(key) ?? whole);
+  const files = new Map(Object.entries(COMMON_FILES).map(([path, form]) => [path, fill(form)]));
+  for (const [path, form] of Object.entries({ [source]: text, ...more })) files.set(path, form);
+  requireValid(files);
+  return files;
 }
 
 /** JSON writes a string as TOML reads it, except for one character that TOML wants escaped. */

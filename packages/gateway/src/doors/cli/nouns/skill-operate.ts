@@ -1,17 +1,19 @@
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
+import type { ChangeEvent } from '../../../invoke/skills/change.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import { chooseVersion } from '../../../operations/choose-version.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { askedAndGranted, signerState } from '../../../operations/skill-document.ts';
 import { type Narrowing, narrowGrant, type SkillGrant } from '../../../skills/grant.ts';
+import { versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
-import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { listOf, pairsOf, textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
-import { operate, operateOn } from '../operate.ts';
-import type { Printer } from '../printer.ts';
+import { operateOn, operationVerb } from '../operate.ts';
+import { counted, type Printer } from '../printer.ts';
 import { limitsOf, timeOf } from '../quantities.ts';
 import { parseReference, readPackageFile } from '../skill/package-file.ts';
 import {
@@ -23,24 +25,24 @@ import {
   signerOf,
   summaryOfReport,
 } from '../skill/print-skill.ts';
-import type { Invocation } from '../verb.ts';
+import type { Invocation, VerbRun } from '../verb.ts';
 
 const MOST_WITHHELD = 256;
 
-type Installed = ResultOf<'installSkill'>;
-
 /** Installs a package. Whatever it contains, it ends in quarantine. */
-export async function install(invocation: Invocation): Promise<number> {
-  const { args, print, flags } = invocation;
-  const bytes = await readPackageFile(invocation, args[0] ?? '');
-  if (!print.json)
-    print.note('installing', 'dim', `  ${bytes.length} bytes; auditing it and running its test cases`);
-  const input = { package: bytes, allowDowngrade: flags['allow-downgrade'] === true };
-  const installed = await operate(invocation, 'installSkill', input);
-  return print.result(installed, () => printInstalled(print, installed));
-}
+export const install = operationVerb(
+  'installSkill',
+  async (invocation) => {
+    const { args, print, flags } = invocation;
+    const bytes = await readPackageFile(invocation, args[0] ?? '');
+    if (!print.json)
+      print.note('installing', 'dim', `  ${bytes.length} bytes; auditing it and running its test cases`);
+    return { package: bytes, allowDowngrade: flags['allow-downgrade'] === true };
+  },
+  (installed, { print }) => printInstalled(print, installed),
+);
 
-function printInstalled(print: Printer, { skill, difference, isNew }: Installed): void {
+function printInstalled(print: Printer, { skill, difference, isNew }: ResultOf<'installSkill'>): void {
   const { id, version, name, state, reason, report, artifact } = skill;
   print.styled('bold', `${id}@${version}`, `  ${state}`);
   print.line(`name       ${name}`);
@@ -52,8 +54,7 @@ function printInstalled(print: Printer, { skill, difference, isNew }: Installed)
   if (report !== null)
     printFindings(print, { findings: [...findingsOf(report, 'refusal'), ...findingsOf(report, 'warning')] });
   if (difference !== null) {
-    print.line();
-    print.styled('bold', 'Compared with the active version');
+    print.heading('Compared with the active version');
     printDifference(print, difference);
   }
   if (!isNew) print.note('already installed', 'yellow', '  nothing has changed');
@@ -102,7 +103,7 @@ function requirePassed({ id, version, report }: InstalledSkill): number {
 }
 
 function approvalQuestion(id: string, warnings: number): Question {
-  const despite = warnings === 0 ? '' : ` with its ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  const despite = warnings === 0 ? '' : ` with its ${counted(warnings, 'warning')}`;
   return {
     act: 'approve the skill',
     question: `Type the id of the skill to approve it${despite}`,
@@ -117,17 +118,15 @@ function printOffer(print: Printer, skill: InstalledSkill, grant: SkillGrant, si
   print.line(`sha256     ${artifact}`);
   print.line(`signed by  ${signer}`);
   print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
-  print.line(`tools      ${manifest.tools.map((tool) => toolWithRisk(tool, grant)).join(', ')}`);
+  const tools = manifest.tools.map(({ id: tool, risk }) => {
+    const now = riskWith(risk, grant);
+    return `${tool} (risk ${now}${now === risk ? '' : ` because of the grant; its manifest says ${risk}`})`;
+  });
+  print.line(`tools      ${tools.join(', ')}`);
   if (report !== null) printFindings(print, { findings: findingsOf(report, 'warning') });
-  print.line();
-  print.styled('bold', 'What it requests, and what of it will be granted');
+  print.heading('What it requests, and what of it will be granted');
   printAsks(print, { capabilities: askedAndGranted(manifest, grant), quotas: manifest.quotas, grant });
   print.line();
-}
-
-function toolWithRisk({ id, risk }: ManifestTool, grant: SkillGrant): string {
-  const now = riskWith(risk, grant);
-  return `${id} (risk ${now}${now === risk ? '' : ` because of the grant; its manifest says ${risk}`})`;
 }
 
 function printApproved(print: Printer, approved: ResultOf<'approveSkill'>): void {
@@ -153,3 +152,99 @@ export function narrowingOf(invocation: Invocation): Narrowing {
   const limits = { ...limitsOf(invocation), ...(wallMs === undefined ? {} : { wallMs }) };
   return { withhold, limits, config: pairsOf(invocation, 'config', 'KEY=VALUE') };
 }
+
+type Change = {
+  readonly style: 'green' | 'yellow' | 'red';
+  /** What the skill is afterwards. */
+  readonly done: string;
+  /** What cannot be undone, and so is confirmed first; left out: it can be undone. */
+  readonly warning?: string;
+  /** What to run next. */
+  readonly next?: (reference: string) => string;
+};
+
+const CHANGES: Readonly<Record<ChangeEvent, Change>> = {
+  quarantine: {
+    style: 'yellow',
+    done: 'quarantined',
+    next: (skill) => `to let it run again: palisade skill approve ${skill}`,
+  },
+  enable: { style: 'green', done: 'enabled' },
+  disable: {
+    style: 'yellow',
+    done: 'disabled',
+    next: (skill) => `to enable it again: palisade skill enable ${skill}`,
+  },
+  revoke: {
+    style: 'red',
+    done: 'revoked',
+    warning: 'These exact bytes never run again, and running calls are ended. This cannot be undone.',
+  },
+  remove: {
+    style: 'yellow',
+    done: 'removed',
+    warning: 'The package and its grant are deleted; the journal keeps what was done.',
+  },
+};
+
+export const quarantine: VerbRun = (invocation) => change(invocation, 'quarantine');
+export const enable: VerbRun = (invocation) => change(invocation, 'enable');
+export const disable: VerbRun = (invocation) => change(invocation, 'disable');
+export const revoke: VerbRun = (invocation) => change(invocation, 'revoke');
+export const remove: VerbRun = (invocation) => change(invocation, 'remove');
+
+/** Takes a skill one step through its life; a step that cannot be undone is confirmed first. */
+async function change(invocation: Invocation, event: ChangeEvent): Promise<number> {
+  const { args, print } = invocation;
+  const { id: named, version: chosen = null } = parseReference(args[0] ?? '');
+  const { style, done, warning, next } = CHANGES[event];
+  if (warning !== undefined) requireAnswerable(invocation, questionOf(event, named));
+  return actAs(invocation, async (gateway) => {
+    const reference = { id: named, version: chosen };
+    const { id, version, state, artifact } = chooseVersion(gateway.store, reference, event);
+    // No one is asked about a step that cannot be taken.
+    nextState(state, event, { id, version });
+    // Boundary: a skill that is revoked by its id has no version left that could be enabled.
+    const revocable = versionsOf(gateway.store, id).filter((each) => each.state !== 'revoked');
+    const all = event === 'revoke' && chosen === null ? revocable.map((each) => each.version) : [version];
+    if (warning !== undefined) {
+      print.styled('bold', `${id}@${version}`, `  ${state}  sha256 ${artifact}`);
+      print.styled('yellow', '! ', warning);
+      if (all.length > 1) print.styled('yellow', '! ', `It applies to all versions: ${all.join(', ')}.`);
+      await confirm(invocation, questionOf(event, id));
+    }
+    const reason = textOf(invocation, 'reason');
+    // The version that was shown, whatever the newest one is by now.
+    const input = { id, version: all.length > 1 ? undefined : version, reason };
+    const skill = await operateOn(invocation, gateway, `${event}Skill`, input);
+    return print.result(skill, () => {
+      const changed = all.map((each) => `${id}@${each}`).join(', ');
+      print.note(done, style, `  ${changed}${reason === undefined ? '' : `: ${reason}`}`);
+      if (next !== undefined) print.next(next(`${id}@${version}`));
+    });
+  });
+}
+
+function questionOf(event: string, id: string): Question {
+  return {
+    act: `${event} the skill`,
+    question: `Type the id of the skill to ${event} it`,
+    answer: id,
+    needs: ['yes'],
+  };
+}
+
+/** Goes back to the version that was active before. */
+export const rollback = operationVerb(
+  'rollbackSkill',
+  (invocation) => {
+    const [raw = ''] = invocation.args;
+    const { id, version } = parseReference(raw);
+    if (version === undefined) return { id, reason: textOf(invocation, 'reason') };
+    throw wrongUsage(
+      `Cannot roll back to "${raw}": it names a version, expected the id alone; use \`skill enable\` for a version`,
+    );
+  },
+  ({ from, to }, { args: [id], print }) =>
+    print.note('rolled back', 'green', `  ${id} from ${from ?? 'nothing'} to ${to}`),
+);

@@ -4,11 +4,11 @@ import { digestValue } from '../../../core/digest.ts';
 import { compareSkill } from '../../../operations/compare-skill.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { SKILL_STATES, type SkillState } from '../../../skills/lifecycle.table.ts';
-import { choiceOf, numberOf, textOf, wrongUsage } from '../input.ts';
+import { choiceOf, pageOf, parsedOf, textOf, wrongUsage } from '../input.ts';
 import { actAs, withGateway } from '../opened.ts';
-import { operate, operateOn } from '../operate.ts';
+import { operate, operateOn, operationVerb } from '../operate.ts';
 import { replaceFile } from '../out-file.ts';
-import type { Printer } from '../printer.ts';
+import type { FactRow, Printer } from '../printer.ts';
 import { openNamedPackage, parseReference, readVersion } from '../skill/package-file.ts';
 import { printAsks, printDifference, riskWith, signerOf, summaryOfReport } from '../skill/print-skill.ts';
 import type { Invocation } from '../verb.ts';
@@ -23,37 +23,38 @@ const NEXT: Readonly<Partial<Record<SkillState, string>>> = {
   disabled: 'enable',
 };
 
-export async function list(invocation: Invocation): Promise<number> {
-  const { print } = invocation;
-  const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: PAGE });
-  const state = choiceOf(invocation, 'only', STATES);
-  const input = { limit, state, cursor: cursorOf(invocation) };
-  const page = await operate(invocation, 'listSkills', input);
-  const { skills, cursor } = page;
-  return print.result(page, () => {
+export const list = operationVerb(
+  'listSkills',
+  (invocation) => {
+    const { limit } = pageOf(invocation);
+    const state = choiceOf(invocation, 'only', STATES);
+    const read = (raw: string) => (CURSOR.test(raw) ? raw : null);
+    return {
+      limit,
+      state,
+      cursor: parsedOf(invocation, 'cursor', read, 'the cursor that the page before printed'),
+    };
+  },
+  ({ skills, cursor }, invocation) => {
+    const { print, flags } = invocation;
     print.table(
       ['ID', 'VERSION', 'STATE', 'PUBLISHER', 'AUDIT', 'TOOLS', 'CHANGED'],
-      skills.map(({ id, version, state: is, publisher, verdict, tools, changedAt }) => [
-        ...[id, version, is, publisher, verdict ?? '-', String(tools), changedAt],
+      skills.map(({ id, version, state, publisher, verdict, tools, changedAt }) => [
+        ...[id, version, state, publisher, verdict, tools, changedAt],
       ]),
-      state === undefined ? 'No skill is installed.' : `No skill is ${state}.`,
+      flags.only === undefined ? 'No skill is installed.' : `No skill is ${flags.only}.`,
     );
-    const flags = `${state === undefined ? '' : ` --only ${state}`}${limit === PAGE ? '' : ` --limit ${limit}`}`;
-    print.more(`palisade skill list${flags} --cursor`, cursor);
-  });
-}
+    const { limit } = pageOf(invocation);
+    const only = flags.only === undefined ? '' : ` --only ${flags.only}`;
+    print.more(`palisade skill list${only}${limit === PAGE ? '' : ` --limit ${limit}`} --cursor`, cursor);
+  },
+);
 
-function cursorOf(invocation: Invocation): string | undefined {
-  const raw = textOf(invocation, 'cursor');
-  if (raw === undefined || CURSOR.test(raw)) return raw;
-  throw wrongUsage(`Cannot use --cursor "${raw}": expected the cursor that the page before printed`);
-}
-
-export async function show(invocation: Invocation): Promise<number> {
-  const { args, print } = invocation;
-  const skill = await operate(invocation, 'getSkill', parseReference(args[0] ?? ''));
-  return print.result(skill, () => printSkill(print, skill));
-}
+export const show = operationVerb(
+  'getSkill',
+  ({ args: [raw = ''] }) => parseReference(raw),
+  (skill, { print }) => printSkill(print, skill),
+);
 
 type ShownSkill = ResultOf<'getSkill'>;
 
@@ -61,25 +62,26 @@ function printSkill(print: Printer, skill: ShownSkill): void {
   const { id, version, state, grant } = skill;
   print.styled('bold', `${id}@${version}`, `  ${state}`);
   print.facts(rowsOf(skill));
-  print.line();
-  print.styled('bold', 'tools');
+  print.heading('tools');
   print.table(
     ['TOOL', 'RISK', 'MODULE', 'EXPORT', 'INPUT', 'OUTPUT', 'WHAT IT DOES'],
     skill.tools.map((tool) => toolCells(tool, grant)),
   );
-  print.line();
-  print.styled('bold', grant === null ? 'requests' : 'requests, and what of them is granted');
+  print.heading(grant === null ? 'requests' : 'requests, and what of them is granted');
   printAsks(print, skill);
   const next = NEXT[state];
   if (next !== undefined) print.next(`palisade skill ${next} ${id}@${version}`);
   print.next('history of skills: palisade journal search --kind skill-changed');
 }
 
-function rowsOf(skill: ShownSkill): readonly (readonly [string, string])[] {
+function rowsOf(skill: ShownSkill): readonly FactRow[] {
   const { report, approvedBy, reason, auditedAt } = skill;
   const others = skill.versions.filter(({ version }) => version !== skill.version);
   const why = reason === null ? '' : `: ${reason}`;
   const audited = auditedAt === null ? '' : `, at ${auditedAt}`;
+  const { review, reviewersRequired } = skill;
+  const ofOperator = `; skills.reviewers of palisade.toml requires ${reviewersRequired}`;
+  const more = reviewersRequired > review.reviewers ? ofOperator : '';
   const versions = others.map(({ version, state }) => `${version} (${state})`).join(', ');
   return [
     ['name', skill.name],
@@ -90,14 +92,9 @@ function rowsOf(skill: ShownSkill): readonly (readonly [string, string])[] {
     ['changed', `${skill.changedAt} by ${skill.changedBy}${why}`],
     ['audit', report === null ? 'not yet' : `${summaryOfReport(report)}${audited}`],
     ['approved', approvedBy.length === 0 ? 'by no one' : `by ${approvedBy.join(', ')}`],
-    ['reviewers', requiredReviewers(skill.review.reviewers, skill.reviewersRequired)],
+    ['reviewers', `the skill requires ${review.reviewers}${more}`],
     ...(versions === '' ? [] : [['versions', versions] as const]),
   ];
-}
-
-function requiredReviewers(ofSkill: number, ofOperator: number): string {
-  const more = ofOperator > ofSkill ? `; skills.reviewers of palisade.toml requires ${ofOperator}` : '';
-  return `the skill requires ${ofSkill}${more}`;
 }
 
 function toolCells(tool: ShownSkill['tools'][number], grant: ShownSkill['grant']): readonly string[] {
@@ -111,7 +108,10 @@ export async function diff(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const [raw = '', path] = args;
   const { id, version } = parseReference(raw);
-  const [from, to] = [versionFlag(invocation, 'from'), versionFlag(invocation, 'to') ?? version];
+  const [from, to = version] = ['from', 'to'].map((name) => {
+    const given = textOf(invocation, name);
+    return given === undefined ? undefined : readVersion(given);
+  });
   if (path !== undefined && to !== undefined)
     throw wrongUsage('Cannot compare: both a package and a version are named, expected one of them');
   const file = path === undefined ? null : (await openNamedPackage(invocation, path)).pkg;
@@ -127,11 +127,6 @@ export async function diff(invocation: Invocation): Promise<number> {
     print.styled('bold', title, `  against ${what} in ${comparison.from}`);
     printDifference(print, comparison);
   });
-}
-
-function versionFlag(invocation: Invocation, name: 'from' | 'to'): string | undefined {
-  const raw = textOf(invocation, name);
-  return raw === undefined ? undefined : readVersion(raw);
 }
 
 /** Gives the exact bytes of an installed package; they are compared with their digest before the first one is written. */

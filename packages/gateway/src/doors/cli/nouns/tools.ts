@@ -2,24 +2,25 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { numberOf, textOf } from '../input.ts';
 import { withGateway } from '../opened.ts';
-import { operate, operateOn } from '../operate.ts';
+import { operateOn, operationVerb } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 /** The tools that may be called, those of installed skills included, a page at a time. */
-export async function list(invocation: Invocation): Promise<number> {
-  const { print } = invocation;
-  const limit = numberOf(invocation, 'limit', { min: 1, max: 1_000, absent: 100 });
-  const input = { limit, cursor: textOf(invocation, 'after') };
-  const page = await operate(invocation, 'listTools', input);
-  return print.result(page, () => {
+export const list = operationVerb(
+  'listTools',
+  (invocation) => {
+    const limit = numberOf(invocation, 'limit', { min: 1, max: 1_000, absent: 100 });
+    return { limit, cursor: textOf(invocation, 'after') };
+  },
+  ({ tools, cursor }, { print }) => {
     print.table(
       ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
-      page.tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
+      tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
     );
-    print.more('palisade tools list --after', page.cursor);
-  });
-}
+    print.more('palisade tools list --after', cursor);
+  },
+);
 
 export async function show(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;

@@ -7,44 +7,41 @@ import { inWords } from '../../../upstreams/difference.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { textOf } from '../input.ts';
 import { actAs } from '../opened.ts';
-import { operate, operateOn } from '../operate.ts';
+import { operateOn, operationVerb } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 const DESCRIPTION_CHARS = 100;
 
-type ToolDefinition = ResultOf<'getUpstream'>['definitions'][number];
 type UpstreamDocument = ResultOf<'getUpstream'>;
+type ToolDefinition = UpstreamDocument['definitions'][number];
 
-export async function list(invocation: Invocation): Promise<number> {
-  const { print } = invocation;
-  const listed = await operate(invocation, 'listUpstreams', {});
-  const { upstreams } = listed;
-  return print.result(listed, () => {
+export const list = operationVerb(
+  'listUpstreams',
+  () => ({}),
+  ({ upstreams }, { print }) => {
     if (upstreams.length === 0) return printNone(print);
     print.table(
       ['NAME', 'STATE', 'TIER', 'RISK', 'TOOLS', 'FINDINGS', 'WHY'],
       upstreams.map(({ name, state, tier, risk, tools, findings, reason }) => [
-        ...[name, state, tier ?? '-', risk ?? '-', String(tools), String(findings), reason ?? '-'],
+        ...[name, state, tier, risk, tools, findings, reason],
       ]),
     );
     if (upstreams.some(({ state }) => state === 'unmet'))
       print.next('connect to those that are unmet: palisade upstream refresh');
-  });
-}
+  },
+);
 
-export async function show(invocation: Invocation): Promise<number> {
-  const { args, print } = invocation;
-  const upstream = await operate(invocation, 'getUpstream', { name: args[0] });
-  return print.result(upstream, () => {
+export const show = operationVerb(
+  'getUpstream',
+  ({ args: [name] }) => ({ name }),
+  (upstream, { print }) => {
     const { name, state } = upstream;
     printUpstream(print, upstream);
     if (state === 'unmet') print.next(`palisade upstream refresh ${name}`);
     if (state === 'quarantined') print.next(`palisade upstream approve ${name}`);
-  });
-}
-
-type Refreshed = { readonly name: string; readonly state: string; readonly why: string | null };
+  },
+);
 
 /** Gives the status of a failure where a server could not be reached, or is in quarantine. */
 export async function refresh(invocation: Invocation): Promise<number> {
@@ -52,11 +49,14 @@ export async function refresh(invocation: Invocation): Promise<number> {
   return actAs(invocation, async (gateway) => {
     const [named] = args;
     const names = named === undefined ? gateway.upstreams.rules.map(({ name }) => name) : [named];
-    const upstreams: Refreshed[] = [];
+    const upstreams: Awaited<ReturnType<typeof refreshOne>>[] = [];
     for (const name of names) upstreams.push(await refreshOne(invocation, gateway, name));
     print.result({ upstreams }, () => {
       if (upstreams.length === 0) printNone(print);
-      for (const refreshed of upstreams) printRefreshed(print, refreshed);
+      for (const { name, state, why } of upstreams) {
+        print.note(state, why === null ? 'green' : 'red', `  ${name}${why === null ? '' : `: ${why}`}`);
+        if (state === 'quarantined') print.next(`palisade upstream show ${name}`);
+      }
     });
     if (upstreams.some(({ state }) => state === 'failed')) return CODES['tier/upstream-failed'].exitStatus;
     const isHeld = upstreams.some(({ state }) => state === 'quarantined');
@@ -64,27 +64,16 @@ export async function refresh(invocation: Invocation): Promise<number> {
   });
 }
 
-async function refreshOne(
-  invocation: Invocation,
-  gateway: Opened<Gateway>,
-  name: string,
-): Promise<Refreshed> {
+async function refreshOne(invocation: Invocation, gateway: Opened<Gateway>, name: string) {
   try {
     const { state, reason } = await operateOn(invocation, gateway, 'refreshUpstream', { name });
     return { name, state, why: reason };
   } catch (error) {
-    if (!(error instanceof CodedError) || isMisnamed(error)) throw error;
+    const isOfServer =
+      error instanceof CodedError && error.code !== 'upstream/unknown' && error.code !== 'door/wrong-usage';
+    if (!isOfServer) throw error;
     return { name, state: 'failed', why: error.message };
   }
-}
-
-function isMisnamed({ code }: CodedError): boolean {
-  return code === 'upstream/unknown' || code === 'door/wrong-usage';
-}
-
-function printRefreshed(print: Printer, { name, state, why }: Refreshed): void {
-  print.note(state, why === null ? 'green' : 'red', `  ${name}${why === null ? '' : `: ${why}`}`);
-  if (state === 'quarantined') print.next(`palisade upstream show ${name}`);
 }
 
 /** Accepts what a server offers now, after all of it was shown. */
@@ -126,20 +115,19 @@ function printNone(print: Printer): void {
 function printUpstream(print: Printer, upstream: UpstreamDocument): void {
   const { command, reason, digest, definitions, offered, difference, findings } = upstream;
   print.styled('bold', upstream.name, `  ${upstream.state}`);
-  const rows: [string, string][] =
-    command === null
-      ? [['command', 'known to the client that wraps it']]
-      : [
-          ['command', command.join(' ')],
-          ['sandbox', `tier ${upstream.tier}; reaches ${upstream.allowHosts.join(', ') || 'no host'}`],
-          ['risk', String(upstream.risk)],
-        ];
-  if (reason !== null) rows.push(['why', reason]);
-  if (digest !== null) {
-    rows.push(['sha256', digest]);
-    rows.push(['accepted', `${upstream.acceptedAt} by ${upstream.acceptedBy}`]);
-  }
-  print.facts(rows);
+  if (command === null) print.facts([['command', 'known to the client that wraps it']]);
+  else
+    print.facts([
+      ['command', command.join(' ')],
+      ['sandbox', `tier ${upstream.tier}; reaches ${upstream.allowHosts.join(', ') || 'no host'}`],
+      ['risk', String(upstream.risk)],
+    ]);
+  if (reason !== null) print.facts([['why', reason]]);
+  if (digest !== null)
+    print.facts([
+      ['sha256', digest],
+      ['accepted', `${upstream.acceptedAt} by ${upstream.acceptedBy}`],
+    ]);
   printTools(print, 'accepted tools', definitions);
   if (offered !== null && difference !== null) {
     print.line();
@@ -149,8 +137,7 @@ function printUpstream(print: Printer, upstream: UpstreamDocument): void {
     printTools(print, 'new or changed tools', offered.filter(isNew));
   }
   if (findings.length === 0) return;
-  print.line();
-  print.styled('bold', 'read these with care', `  ${findings.length}`);
+  print.heading('read these with care', `  ${findings.length}`);
   print.table(
     ['CHECK', 'WHERE', 'WHAT'],
     findings.map(({ check, where, what }) => [check, where, what]),
@@ -159,8 +146,7 @@ function printUpstream(print: Printer, upstream: UpstreamDocument): void {
 
 function printTools(print: Printer, title: string, definitions: readonly ToolDefinition[]): void {
   if (definitions.length === 0) return;
-  print.line();
-  print.styled('bold', title);
+  print.heading(title);
   print.table(
     ['TOOL', 'HINTS OF THE SERVER', 'DESCRIPTION'],
     definitions.map(({ name, annotations, description }) => {

@@ -46,23 +46,16 @@ export async function verify(invocation: Invocation): Promise<number> {
     throw wrongUsage(`Cannot use --${unused} with "${path}": it is a ${kind}, expected a receipt`);
   if (kind === 'journal') return verifyExport(invocation, path);
   const text = await readFileFlag(path);
-  if (kind === 'key') return verifyKeys(print, text);
-  const keys = await trustedKeys(invocation);
-  if (kind === 'proof') {
-    const { ok, checks, record } = await verifyProof(text, keys, nodePrimitives);
-    return printReport(print, ok, checks, { record });
+  if (kind === 'key') {
+    const ring = await parseKeyRing(text, nodePrimitives);
+    const detail = ring.ok ? '' : `line ${ring.line}: ${ring.why}`;
+    const name = 'Every key document is signed by its own key';
+    return printReport(print, { ok: ring.ok, checks: [{ name, ok: ring.ok, detail }] });
   }
+  const keys = await trustedKeys(invocation);
+  if (kind === 'proof') return printReport(print, await verifyProof(text, keys, nodePrimitives));
   const options = await receiptOptions(invocation);
-  const { ok, checks, statement } = await verifyReceipt(text, keys, options, nodePrimitives);
-  return printReport(print, ok, checks, { statement });
-}
-
-async function verifyKeys(print: Printer, text: Uint8Array): Promise<number> {
-  const ring = await parseKeyRing(text, nodePrimitives);
-  const detail = ring.ok ? '' : `line ${ring.line}: ${ring.why}`;
-  return printReport(print, ring.ok, [
-    { name: 'Every key document is signed by its own key', ok: ring.ok, detail },
-  ]);
+  return printReport(print, await verifyReceipt(text, keys, options, nodePrimitives));
 }
 
 async function receiptOptions(invocation: Invocation): Promise<ReceiptOptions> {
@@ -87,12 +80,11 @@ async function verifyExport(invocation: Invocation, path: string): Promise<numbe
   return withNamed(path, async (file) => {
     const lines = linesOf(file.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>);
     try {
-      const { ok, checks, records, firstBad } = await verifyJournal(lines, keys, options, nodePrimitives);
-      return printReport(invocation.print, ok, checks, { records, firstBad });
+      return printReport(invocation.print, await verifyJournal(lines, keys, options, nodePrimitives));
     } catch (error) {
       if (!(error instanceof MalformedLine)) throw error;
       const check = { name: 'The export is made of lines', ok: false, detail: error.message };
-      return printReport(invocation.print, false, [check]);
+      return printReport(invocation.print, { ok: false, checks: [check] });
     }
   });
 }
@@ -108,10 +100,9 @@ export async function trustedKeys(invocation: Invocation): Promise<KeyRing> {
   const text = path === undefined ? ownKeys(invocation) : await readFileFlag(path);
   const ring = await parseKeyRing(text, nodePrimitives);
   if (ring.ok) return ring.keys;
-  throw new CodedError(
-    'attest/unverified',
-    `Cannot trust the keys of ${path ?? 'the state directory'}: ${ring.why} (line ${ring.line})`,
-  );
+  const whose = path ?? 'the state directory';
+  const message = `Cannot trust the keys of ${whose}: ${ring.why} (line ${ring.line})`;
+  throw new CodedError('attest/unverified', message);
 }
 
 /** Refuses a state directory without keys: opening it would make a new key, which has signed nothing. */
@@ -136,13 +127,11 @@ function keyDirectory({ stateDir }: Invocation): string {
   return join(stateDir.path, 'keys');
 }
 
-function printReport(
-  print: Printer,
-  ok: boolean,
-  checks: readonly Check[],
-  more: Record<string, unknown> = {},
-): number {
-  print.result({ ok, checks, ...more }, () => {
+type Report = { readonly ok: boolean; readonly checks: readonly Check[] };
+
+function printReport(print: Printer, report: Report): number {
+  const { ok, checks } = report;
+  print.result(report, () => {
     for (const check of checks) {
       const detail = check.detail === '' ? '' : `: ${check.detail}`;
       print.styled(check.ok ? 'green' : 'red', check.ok ? '✓ ' : '✗ ', `${check.name}${detail}`);
@@ -163,9 +152,9 @@ export async function journalVerify(invocation: Invocation): Promise<number> {
   try {
     const keys = await trustedKeys(invocation);
     const live = await verifyLive(records, keys, nodePrimitives);
-    const { ok, checks, firstBad } =
-      live.ok && knownCheckpoint !== undefined ? await compare(records, keys, live, knownCheckpoint) : live;
-    return printReport(invocation.print, ok, checks, { records: live.records, firstBad });
+    const isCompared = live.ok && knownCheckpoint !== undefined;
+    const report = isCompared ? await compare(records, keys, live, knownCheckpoint) : live;
+    return printReport(invocation.print, report);
   } finally {
     // Closing would sign what may just have been found false.
     records.release();
@@ -182,5 +171,5 @@ async function compare(
   const lines = exportLines(records, 1);
   const { ok, checks, firstBad } = await verifyJournal(lines, keys, { knownCheckpoint }, nodePrimitives);
   const isNew = ({ name }: Check) => !live.checks.some((check) => check.name === name);
-  return { ok, checks: [...live.checks, ...checks.filter(isNew)], firstBad };
+  return { ok, checks: [...live.checks, ...checks.filter(isNew)], records: live.records, firstBad };
 }

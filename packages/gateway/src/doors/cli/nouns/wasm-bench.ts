@@ -12,7 +12,8 @@ import {
 import { shorten } from '../../../skills/audit/module/words.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import { type Calls, measureCalls, measureInstances, measureRewrite, type Spread } from '../module/bench.ts';
-import { readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
+import { type ModuleFile, readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
+import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 /** A call cannot be interrupted inside its own process, so fuel limits it: to about ten seconds of work. */
@@ -43,45 +44,40 @@ export function bench(invocation: Invocation): Promise<number> {
     const rewriteMs = measureRewrite(file.bytes, clock);
     const instanceMs = measureInstances(job);
     const measured = { rewriteMs, compileMs, instanceMs, ...(await measureCalls(job)) };
-    const report = { file: file.name, bytes: file.bytes.length, function: writeCallee(callee), measured };
-    return print.result(documentOf(report), () => printMeasured(invocation, report));
+    const report = documentOf(file, writeCallee(callee), measured);
+    return print.result(report, () => printMeasured(print, report));
   });
 }
 
-type BenchReport = {
-  readonly file: string;
-  readonly bytes: number;
-  readonly function: string;
-  readonly measured: Calls & Readonly<Record<'rewriteMs' | 'instanceMs', Spread>> & { compileMs: number };
-};
+type Measured = Calls & Readonly<Record<'rewriteMs' | 'instanceMs', Spread>> & { compileMs: number };
 
-function documentOf({ measured, ...rest }: BenchReport) {
+function documentOf(
+  { name: file, bytes: { length: bytes } }: ModuleFile,
+  callee: string,
+  measured: Measured,
+) {
   const { results, ...figures } = measured;
-  const rewriteBytesPerSecond = (rest.bytes / measured.rewriteMs.median) * 1_000;
+  const rewriteBytesPerSecond = (bytes / measured.rewriteMs.median) * 1_000;
   const callsPerSecond = 1_000 / measured.callMs.median;
+  const about = { file, bytes, function: callee };
   // An i64 is a bigint, which JSON has no number for.
-  return { ...rest, ...figures, rewriteBytesPerSecond, callsPerSecond, results: results.map(String) };
+  return { ...about, ...figures, rewriteBytesPerSecond, callsPerSecond, results: results.map(String) };
 }
 
-function printMeasured(
-  { print }: Invocation,
-  { file, bytes, function: callee, measured }: BenchReport,
-): void {
-  const { rewriteMs, compileMs, instanceMs, callMs, calls, fuel, startFuel } = measured;
-  const row = (name: string, text: string) => print.line(`${name.padEnd(12)}${text}`);
-  print.styled('bold', file, `  ${callee}`);
-  row('rewrite', `${range(rewriteMs)}, which is ${rounded(bytes / rewriteMs.median / 1_000)} MB/s`);
-  row('compile', `${writeTime(compileMs)} including the rewriting; V8 compiles a function at its first call`);
-  row(
-    'instance',
-    `${range(instanceMs)}${startFuel > 0 ? `; its start function uses ${startFuel} fuel` : ''}`,
-  );
-  row('call', `${range(callMs)}, of ${calls} calls`);
-  row('calls', `${rounded(1_000 / callMs.median)} a second`);
+function printMeasured(print: Printer, report: ReturnType<typeof documentOf>): void {
+  const { rewriteMs, compileMs, instanceMs, callMs, calls, fuel, startFuel, results } = report;
+  const start = startFuel > 0 ? `; its start function uses ${startFuel} fuel` : '';
   const varies = fuel.least === fuel.most ? '' : `, from ${fuel.least} to ${fuel.most}`;
-  row('fuel', `${rounded(fuel.mean)} a call${varies}; ${rounded(measured.fuelPerSecond)} a second`);
-  row('memory', `${measured.peakMemoryBytes} bytes at most`);
-  row('result', measured.results.map(String).join(', ') || 'none');
+  const row = (name: string, text: string) => print.line(`${name.padEnd(12)}${text}`);
+  print.styled('bold', report.file, `  ${report.function}`);
+  row('rewrite', `${range(rewriteMs)}, which is ${rounded(report.rewriteBytesPerSecond / 1_000_000)} MB/s`);
+  row('compile', `${writeTime(compileMs)} including the rewriting; V8 compiles a function at its first call`);
+  row('instance', `${range(instanceMs)}${start}`);
+  row('call', `${range(callMs)}, of ${calls} calls`);
+  row('calls', `${rounded(report.callsPerSecond)} a second`);
+  row('fuel', `${rounded(fuel.mean)} a call${varies}; ${rounded(report.fuelPerSecond)} a second`);
+  row('memory', `${report.peakMemoryBytes} bytes at most`);
+  row('result', results.join(', ') || 'none');
 }
 
 /** `1.2 ms (1.1 to 1.4)`: the median, and where the outer tenths begin. */
@@ -160,8 +156,6 @@ function listSome(texts: readonly string[]): string {
   const rest = texts.length - MOST_SHOWN;
   return rest > 0 ? `${texts.slice(0, MOST_SHOWN).join(', ')} and ${rest} more` : texts.join(', ');
 }
-
-/** Numbers as people read them. */
 
 /** `1.2 KB`; decimal, like the rates of machines. */
 export function writeBytes(bytes: number): string {

@@ -1,21 +1,11 @@
 import { realpathSync } from 'node:fs';
-import {
-  CEILINGS,
-  DEFAULT_LIMITS,
-  inspect,
-  type Metered,
-  type MeterOptions,
-  meter as meterModule,
-} from '@palisade/wasm';
+import { CEILINGS, DEFAULT_LIMITS, inspect, type Metered, meter as meterModule } from '@palisade/wasm';
+import { digestBytes } from '../../../core/digest.ts';
+import { orElse } from '../../../core/or-else.ts';
 import { choiceOf, numberOf, textOf, wrongUsage } from '../input.ts';
-import {
-  digestOf,
-  type ModuleFile,
-  readModuleFile,
-  requireFreeNames,
-  withModuleErrors,
-} from '../module/file.ts';
+import { type ModuleFile, readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
 import { replaceFile } from '../out-file.ts';
+import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 /** What the meter adds to a module, and how to use it from JavaScript. */
@@ -55,56 +45,38 @@ export function meter(invocation: Invocation): Promise<number> {
     requireOther(invocation.args[0] ?? '', out);
     const range = { min: 0, max: CEILINGS.fuel, absent: DEFAULT_LIMITS.fuel };
     const initialFuel = numberOf(invocation, 'fuel', range);
-    const options = { ...optionsOf(invocation), initialFuel };
+    const form = choiceOf(invocation, 'form', ['local', 'thread']);
+    const deterministic = invocation.flags.deterministic === true;
+    const options = { deterministic, initialFuel, ...(form === undefined ? {} : { form }) };
     const file = await readModuleFile(invocation);
     requireFreeNames(inspect(file.bytes));
     const metered = meterModule(file.bytes, options);
     if (!WebAssembly.validate(metered.bytes)) throw new Error('the metered module is not valid');
     replaceFile(out, metered.bytes);
-    return report(invocation, { file, out, metered, initialFuel });
+    return report(invocation.print, file, out, { ...metered, deterministic, initialFuel });
   });
-}
-
-function optionsOf(invocation: Invocation): MeterOptions {
-  const form = choiceOf(invocation, 'form', ['local', 'thread']);
-  const deterministic = invocation.flags.deterministic === true;
-  return { deterministic, ...(form === undefined ? {} : { form }) };
 }
 
 /** A metered module cannot be metered again, so the original must stay. */
 function requireOther(path: string, out: string): void {
-  const [from, to] = [path, out].map(realPathOf);
-  if (from === undefined || from !== to) return;
+  const [from, to] = [path, out].map((each) => orElse(() => realpathSync(each), null));
+  if (from === null || from !== to) return;
   throw wrongUsage(`Cannot write "${out}": it is the input module, expected another file`);
 }
 
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-}
+type MadeModule = Metered & { readonly deterministic: boolean; readonly initialFuel: number };
 
-type Report = {
-  readonly file: ModuleFile;
-  readonly out: string;
-  readonly metered: Metered;
-  readonly initialFuel: number;
-};
-
-function report({ print, flags }: Invocation, { file, out, metered, initialFuel }: Report): number {
-  const growth = Number((metered.bytes.length / file.bytes.length).toFixed(3));
-  const isDeterministic = flags.deterministic === true;
-  const { form, memories } = metered;
-  const [before, bytes, sha256] = [file.bytes.length, metered.bytes.length, digestOf(metered.bytes)];
+function report(print: Printer, file: ModuleFile, out: string, made: MadeModule): number {
+  const { form, deterministic, initialFuel, memories } = made;
+  const [before, bytes, sha256] = [file.bytes.length, made.bytes.length, digestBytes(made.bytes)];
+  const growth = Number((bytes / before).toFixed(3));
   const from = { file: file.name, sha256: file.sha256, bytes: before };
-  const more = { growth, form, deterministic: isDeterministic, initialFuel, memories, exports: CONTROLS };
+  const more = { growth, form, deterministic, initialFuel, memories, exports: CONTROLS };
   return print.result({ file: out, sha256, bytes, from, ...more }, () => {
     print.styled('bold', out);
     print.line(`size        ${before} bytes before, ${bytes} after, ${growth} times`);
     print.line(`sha256      ${sha256}`);
-    print.line(`form        ${form}${isDeterministic ? ', NaNs made canonical' : ''}`);
+    print.line(`form        ${form}${deterministic ? ', NaNs made canonical' : ''}`);
     print.line(`fuel        ${initialFuel} in a new instance, which the start function uses too`);
     print.line();
     print.table(

@@ -1,28 +1,23 @@
 import { basename } from 'node:path';
-import { CODES } from '@palisade/sdk';
 import { CEILINGS, inspect, isComponent } from '@palisade/wasm';
 import type { Config } from '../../../config/config.ts';
 import type { CheckedCall } from '../../../core/checked-call.ts';
 import { digestBytes } from '../../../core/digest.ts';
-import { LIMIT_CEILINGS, type Limits } from '../../../core/limits.ts';
-import { formatPrincipal } from '../../../core/principal.ts';
+import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import { parseStrict } from '../../../core/strict-json.ts';
 import type { JsonSchema, Tool } from '../../../core/tool.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
 import type { Ended } from '../../../invoke/finish.ts';
-import { checkCall, explainNow } from '../../../operations/explain-call.ts';
 import { hostsOf } from '../../../skills/capabilities/http.ts';
 import { capabilitiesOf, riskOf, spellGrants } from '../../../skills/capabilities/kinds.ts';
 import { isAtTerminal } from '../ask.ts';
 import { listOf, principalOf, readFileFlag, readInput, textOf, wrongUsage } from '../input.ts';
-import { callOf, type Wanted } from '../make-call.ts';
-import { requireAbi, requireTool, requireToolName, requireWorld } from '../module/abi.ts';
-import { type ModuleFile, readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
+import { requireAbi, requireTool, requireWorld } from '../module/abi.ts';
+import { readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
 import { readGrants } from '../module/grants.ts';
-import { withGateway } from '../opened.ts';
-import { printExplanation } from '../print-explanation.ts';
-import type { Printer } from '../printer.ts';
+import type { FactRow } from '../printer.ts';
 import { limitsOf, timeOf } from '../quantities.ts';
+import { showPlan } from '../show-plan.ts';
 import type { Invocation } from '../verb.ts';
 import { makeCall } from './call.ts';
 
@@ -43,15 +38,20 @@ export function run(invocation: Invocation): Promise<number> {
     const openGateway = () => openWith(invocation, tool, asked.limits);
     // A daemon does not have this tool.
     const local: Invocation = { ...invocation, openGateway, flags: { ...flags, embedded: true } };
-    if (flags['dry-run'] === true) return showRun(local, wanted, asked);
+    if (flags['dry-run'] === true) {
+      const planOf = (checked: CheckedCall) => documentOf(checked, asked);
+      return showPlan(local, wanted, { planOf, rowsOf, titleOf: (plan) => plan.tool });
+    }
     // What a guest logs is not the result: it goes to standard error, with --json too.
     const onOutput = (_stream: string, chunk: Uint8Array) => void edge.stderr.write(chunk);
     return makeCall(local, wanted, { onOutput, reword: (ended) => reword(ended, tool.id) });
   });
 }
 
-/** The module with its grants and limits, checked before anything is opened. */
-async function askedRun(invocation: Invocation): Promise<LocalRun> {
+type LocalRun = Awaited<ReturnType<typeof askedRun>>;
+
+/** The module with its grants and the limits of the flags, checked before anything is opened. */
+async function askedRun(invocation: Invocation) {
   const { args, flags } = invocation;
   const grants = readGrants(listOf(invocation, 'grant'));
   const limits = limitsOf(invocation);
@@ -67,11 +67,7 @@ async function askedRun(invocation: Invocation): Promise<LocalRun> {
 }
 
 function readTool(bytes: Uint8Array, tool: string | undefined, grants: WasmGrants): string {
-  if (isComponent(bytes)) {
-    const name = requireToolName(tool);
-    requireWorld(bytes, grants);
-    return name;
-  }
+  if (isComponent(bytes)) return requireWorld(bytes, tool, grants);
   // Whether its memory fits is for the limits of the call.
   const facts = inspect(bytes, { memoryBytes: CEILINGS.memoryBytes });
   requireFreeNames(facts);
@@ -128,17 +124,6 @@ function reword(ended: Ended, id: string): Ended {
   return { ...ended, outcome: { ...outcome, remedy } };
 }
 
-type LocalRun = {
-  readonly file: ModuleFile;
-  readonly exportName: string;
-  readonly grants: WasmGrants;
-  /** Those of the flags; the others are as configured. */
-  readonly limits: Partial<Pick<Limits, 'fuel' | 'memoryBytes'>>;
-  readonly schemas: Pick<Tool, 'inputSchema' | 'outputSchema'>;
-  readonly isRecorded: boolean;
-};
-
-const LOCAL = 'local';
 /** Together with their prefix they are valid ids of tools. */
 const [MOST_NAME_CHARS, MOST_EXPORT_CHARS] = [48, 64];
 
@@ -149,7 +134,7 @@ const [MOST_NAME_CHARS, MOST_EXPORT_CHARS] = [48, 64];
 export function localTool(run: LocalRun): Tool {
   const { file, exportName, grants, limits, schemas, isRecorded } = run;
   const name = plainName(basename(file.name).replace(/\.wasm$/i, ''), MOST_NAME_CHARS);
-  const skill = `${LOCAL}.${name}`;
+  const skill = `local.${name}`;
   const sha256 = digestBytes(file.bytes);
   const granted = spellGrants(grants);
   return {
@@ -182,24 +167,6 @@ function plainName(text: string, mostChars: number): string {
   return plain.replace(/^[-_]+|[-_]+$/g, '') || 'module';
 }
 
-/** Shows how a module would be run and what the policies decide; it is neither run nor recorded. */
-async function showRun(invocation: Invocation, wanted: Wanted, run: LocalRun): Promise<number> {
-  const { edge, print } = invocation;
-  return withGateway(invocation, async (gateway) => {
-    const { tenant } = gateway.config.gateway;
-    const call = callOf(edge, { ...wanted, tenant, run: textOf(invocation, 'run') ?? null });
-    const checked = await checkCall(gateway, call);
-    const explained = explainNow(gateway, checked, edge.clock.nowMs());
-    const principal = formatPrincipal(wanted.principal);
-    const plan = documentOf(checked, run);
-    print.result({ principal, ...plan, policy: explained }, () => {
-      printPlan(print, plan);
-      printExplanation(print, `${principal} runs ${plan.tool}`, explained);
-    });
-    return explained.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
-  });
-}
-
 function documentOf({ tool, tier, limits }: CheckedCall, { file, exportName, grants }: LocalRun) {
   const { wallMs, fuel, memoryBytes, outputBytes, egressBytes } = limits;
   return {
@@ -213,20 +180,18 @@ function documentOf({ tool, tier, limits }: CheckedCall, { file, exportName, gra
   };
 }
 
-function printPlan(print: Printer, plan: ReturnType<typeof documentOf>): void {
+function rowsOf(plan: ReturnType<typeof documentOf>): readonly FactRow[] {
   const grants = plan.grants.length === 0 ? ['none'] : plan.grants;
-  const rows: [string, string][] = [
+  return [
     ['tool', plan.tool],
     ['module', plan.file],
     ['sha256', plan.sha256],
     ['export', plan.export],
     ['tier', plan.tier],
     ['risk', plan.risk],
-    ...grants.map((grant): [string, string] => ['grant', grant]),
-    ...Object.entries(plan.limits).map(([name, value]): [string, string] => ['limit', `${name}=${value}`]),
+    ...grants.map((grant): FactRow => ['grant', grant]),
+    ...Object.entries(plan.limits).map(([name, value]): FactRow => ['limit', `${name}=${value}`]),
   ];
-  print.facts(rows, 12);
-  print.line();
 }
 
 const JSON_LIMITS = { maxBytes: 1024 * 1024, maxDepth: 64 };

@@ -12,8 +12,8 @@ import { NOWHERE } from '../../../egress/allowlist.ts';
 import { processTool } from '../../../registry/process-tool.ts';
 import { KnownPrograms } from '../../../runner/classify.ts';
 import { FileDigests } from '../../../runner/executable.ts';
+import type { ForbiddenPlaces } from '../../../runner/forbidden.ts';
 import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
-import type { ForbiddenPaths } from '../../../runner/workspace.ts';
 import type { FoundCompiler } from './find-compiler.ts';
 import { readFolderFile } from './folder.ts';
 import { WORLD } from './templates/languages.table.ts';
@@ -32,7 +32,7 @@ type BuildBench = {
   readonly folder: string;
   readonly config: Config;
   readonly clock: Clock;
-  readonly forbidden: ForbiddenPaths;
+  readonly forbidden: ForbiddenPlaces;
   /** The arguments of the compiler for a module; null: no such module. */
   readonly argumentsFor: (module: string) => readonly string[] | null;
 };
@@ -81,7 +81,7 @@ function prepareWith({ found, folder, argumentsFor }: BuildBench, prepare: Prepa
 
 /** The settings of the operator limit what the compiler may use; what it runs, and where, is fixed here. */
 function settingsFor({ found, folder, config }: BuildBench): RunnerSettings {
-  const settings = settingsOf(config, folder);
+  const settings = settingsOf(config, null);
   const { memoryBytes, wallMs } = found.compiler;
   const most = settings.ceilings;
   const readOnly = [...settings.readOnly, ...found.readOnly].filter((path) => !isWithin(path, folder));
@@ -115,12 +115,9 @@ export function makeScratchFolder(folder: string): ScratchFolder {
     const path = mkdtempSync(join(folder, PREFIX));
     return { name: basename(path), path, remove: () => rmSync(path, { recursive: true, force: true }) };
   } catch (error) {
-    const { code } = error as { code?: string };
-    throw new CodedError(
-      'skill/build-failed',
-      `Cannot build in "${folder}": it fails with ${code}, expected a writable folder`,
-      { remedy: 'Use a folder that you can write to, with space left on its disk.' },
-    );
+    const is = `it fails with ${(error as { code?: string }).code}, expected a writable folder`;
+    const remedy = 'Use a folder that you can write to, with space left on its disk.';
+    throw new CodedError('skill/build-failed', `Cannot build in "${folder}": ${is}`, { remedy });
   }
 }
 

@@ -1,35 +1,23 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { sentenceOf } from '../../../core/result.ts';
-import type { JsonSchema } from '../../../core/tool.ts';
 import { parseCases } from '../../../skills/audit/cases.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
 import { readProse } from '../../../skills/manifest/prose.ts';
 import { type Entries, PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
+import type { SourceProblem } from '../printer.ts';
 import { manifestBytes, packedPaths, readEntry, readFolderFile } from './folder.ts';
 
 /** How a module begins in its binary form. */
 const MAGIC = Buffer.from('\0asm', 'latin1');
 
-export type FolderProblem = {
-  readonly file: string;
-  /** Null for the file as a whole. */
-  readonly line: number | null;
-  readonly column: number | null;
-  readonly message: string;
-  readonly hint: string | null;
-};
+type FolderProblem = Required<SourceProblem>;
 
-type FolderCheck = {
-  /** Null: it cannot be read. */
-  readonly manifest: Manifest | null;
-  readonly problems: readonly FolderProblem[];
-  /** What is not built yet. */
-  readonly warnings: readonly FolderProblem[];
-};
-
-/** Every problem that prevents packing and testing a folder, as far as it shows without running anything. */
-export async function checkFolder(folder: string): Promise<FolderCheck> {
+/**
+ * Every problem that prevents packing and testing a folder, as far as it shows without running anything; warnings name
+ * what is not built yet. The manifest is null where it cannot be read.
+ */
+export async function checkFolder(folder: string) {
   const parsed = parseManifest(manifestBytes(folder), (path) => readFolderFile(folder, path));
   if (!parsed.ok) {
     const { manifest: file } = PACKAGE_FILES;
@@ -58,13 +46,13 @@ function proseProblems(folder: string): readonly FolderProblem[] {
   const bytes = readFolderFile(folder, file);
   if (bytes === null) return [whole(file, `Cannot find "${file}": no such file`, null)];
   const prose = readProse(bytes);
-  return prose.ok ? [] : [{ file, line: prose.line, column: 1, message: prose.what, hint: null }];
+  if (prose.ok) return [];
+  const { line, what: message } = prose.problem;
+  return [{ file, line, column: 1, message, hint: null }];
 }
 
-type Files = FolderCheck & { readonly entries: Entries };
-
 /** Every file that would be packed; a module that is not built yet is only a warning. */
-function readFiles(folder: string, manifest: Manifest): Files {
+function readFiles(folder: string, manifest: Manifest) {
   const [problems, warnings]: [FolderProblem[], FolderProblem[]] = [[], []];
   const entries = new Map<string, Uint8Array>();
   const built = new Set(manifest.build?.modules.map(({ module }) => module));
@@ -79,27 +67,22 @@ function readFiles(folder: string, manifest: Manifest): Files {
       (isMissing ? warnings : problems).push(whole(path, error.message, error.remedy));
     }
   }
-  return { manifest, entries, problems, warnings };
+  return { entries, problems, warnings };
 }
 
 async function schemaProblems({ tools }: Manifest): Promise<readonly FolderProblem[]> {
   const { Schemas } = await import('../../../registry/schema.ts');
   const schemas = new Schemas();
-  const problemOf = (schema: JsonSchema): string | null => {
-    try {
-      schemas.compile(schema);
-      return null;
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
   return tools.flatMap(({ id, inputSchema, outputSchema }) => {
     const rows = Object.entries({ input_schema: inputSchema, output_schema: outputSchema });
     return rows.flatMap(([key, schema]) => {
-      const why = problemOf(schema);
-      if (why === null) return [];
-      const message = `Cannot use ${key} of the tool "${id}": it is not a valid JSON Schema 2020-12 (${why})`;
-      return [whole(PACKAGE_FILES.manifest, message, null)];
+      try {
+        schemas.compile(schema);
+        return [];
+      } catch (error) {
+        const why = `it is not a valid JSON Schema 2020-12 (${(error as Error).message})`;
+        return [whole(PACKAGE_FILES.manifest, `Cannot use ${key} of the tool "${id}": ${why}`, null)];
+      }
     });
   });
 }

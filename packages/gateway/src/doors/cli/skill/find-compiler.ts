@@ -33,7 +33,7 @@ export type FoundCompiler = {
   readonly readOnly: readonly string[];
 };
 
-export type Where = { readonly folder: string; readonly searchPath: readonly string[] };
+type Where = { readonly folder: string; readonly searchPath: readonly string[] };
 
 const PACKAGES = 'node_modules';
 const GUEST = '@palisade/guest';
@@ -65,9 +65,7 @@ function finderIn(folder: string, others: readonly string[]): Find {
   };
 }
 
-type Started = Pick<FoundCompiler, 'command' | 'lead' | 'readOnly'>;
-
-function startOf(compiler: Compiler, find: Find, where: Where): Started {
+function startOf(compiler: Compiler, find: Find, where: Where) {
   const { from } = compiler;
   if ('program' in from) {
     const scope = { searchPath: where.searchPath, workspace: where.folder };
@@ -112,8 +110,6 @@ function notFound({ name, from, install }: Compiler, missing: string): CodedErro
  * elsewhere, as in a clone below /root or /tmp, is copied for the time of the build to a place that can be shown.
  */
 
-type ShownCompiler = { readonly found: FoundCompiler; readonly remove: () => void };
-
 const STAGED_IN = '/var/tmp/palisade-build-';
 const OF_THE_JAIL = ['/tmp', '/home/palisade'];
 const [ALL_READ, ALL_EXECUTE] = [0o755, 0o755];
@@ -121,7 +117,7 @@ const [ALL_READ, ALL_EXECUTE] = [0o755, 0o755];
 const GUEST_PARTS = ['package.json', 'asconfig.json', 'assembly', 'include', 'wit'];
 
 /** The compiler as the jail can be shown it; what had to be copied is gone with `remove`. */
-export function showToJail(found: FoundCompiler, folder: string): ShownCompiler {
+export function showToJail(found: FoundCompiler, folder: string) {
   const outside = found.readOnly.filter((path) => !isWithin(path, folder));
   if (outside.every(canBeShown)) return { found, remove: () => undefined };
   const root = mkdtempSync(STAGED_IN);
@@ -155,14 +151,11 @@ function stage(found: FoundCompiler, root: string, folder: string): FoundCompile
   return { ...found, guest, packages, lead, command: node, readOnly: [root, node] };
 }
 
-type Versions = Readonly<Record<string, string>>;
-type Needs = { readonly dependencies?: Versions; readonly optionalDependencies?: Versions };
-
 /** A package and its dependencies, as far as they are next to it. */
 function closureOf(place: string, first: string): ReadonlySet<string> {
   const names = new Set([first]);
   for (const name of names) {
-    const manifest = JSON.parse(readFileSync(join(place, name, 'package.json'), 'utf8')) as Needs;
+    const manifest = JSON.parse(readFileSync(join(place, name, 'package.json'), 'utf8'));
     // Programs for one system are dependencies that need not be there.
     const needed = { ...manifest.dependencies, ...manifest.optionalDependencies };
     for (const each of Object.keys(needed)) if (existsSync(join(place, each))) names.add(each);

@@ -125,33 +125,24 @@ const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{32}/;
 
 /** The files of a skill by their paths, in the order of their paths; throws for what no package may have. */
 export function collectFiles(folder: string, manifest: Manifest): Entries {
-  const paths = packedPaths(folder, manifest);
+  const { packageBytes } = PACKAGE_LIMITS;
   const entries = new Map<string, Uint8Array>();
   let sum = 0;
-  for (const path of paths) {
+  for (const path of packedPaths(folder, manifest)) {
     const bytes = readEntry(folder, path, manifest);
     sum += bytes.length;
-    if (sum > PACKAGE_LIMITS.packageBytes)
-      throw unfit(
-        path,
-        `with it the files have ${sum} bytes, expected at most ${PACKAGE_LIMITS.packageBytes}`,
-      );
+    if (sum > packageBytes)
+      throw unfit(path, `with it the files have ${sum} bytes, expected at most ${packageBytes}`);
     entries.set(path, bytes);
   }
   return entries;
 }
 
 /** The paths of all files that a package of this folder has, whether they exist or not. */
-export function packedPaths(folder: string, manifest: Manifest): readonly string[] {
-  const paths = [...new Set(pathsOf(folder, manifest))].sort();
-  if (paths.length > PACKAGE_LIMITS.entries) throw tooMany();
-  return paths;
-}
-
-function pathsOf(folder: string, { tools, build }: Manifest): readonly string[] {
+export function packedPaths(folder: string, { tools, build }: Manifest): readonly string[] {
   const beside = namesIn(folder, '').filter((name) => BESIDE.test(name));
   const cases = namesIn(folder, CASES_FOLDER).filter((name) => name.endsWith('.json'));
-  return [
+  const paths = new Set([
     PACKAGE_FILES.manifest,
     PACKAGE_FILES.prose,
     ...beside,
@@ -159,7 +150,9 @@ function pathsOf(folder: string, { tools, build }: Manifest): readonly string[] 
     ...(build?.modules.map(({ source }) => source) ?? []),
     ...cases.map((name) => `${CASES_FOLDER}${name}`),
     ...WHOLE_FOLDERS.flatMap((name) => allBelow(folder, name)),
-  ];
+  ]);
+  if (paths.size > PACKAGE_LIMITS.entries) throw tooMany();
+  return [...paths].sort();
 }
 
 /** The bytes of one of them; throws where it is missing or must not be packed. */

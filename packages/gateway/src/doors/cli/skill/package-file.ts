@@ -1,10 +1,10 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
+import { orElse } from '../../../core/or-else.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
-import type { SkillPackage } from '../../../skills/package/skill-package.ts';
 import { parseVersion } from '../../../skills/semver.ts';
 import { VERSION } from '../../../version.ts';
 import { type Bound, readNamed, wrongUsage } from '../input.ts';
@@ -15,11 +15,8 @@ import { collectFiles, manifestOf } from './folder.ts';
 const MOST_ID_CHARS = 64;
 const ID = /^[a-z0-9]+(?:[.-][a-z0-9]+)+$/;
 
-/** A skill as a command line names it; without a version, the one that fits what is done. */
-export type SkillReference = { readonly id: string; readonly version: string | undefined };
-
-/** Reads `ID` or `ID@VERSION`; whether that skill is installed is not checked here. */
-export function parseReference(raw: string): SkillReference {
+/** Reads `ID` or `ID@VERSION`; without a version, the one is meant that fits. Whether it is installed is not checked here. */
+export function parseReference(raw: string) {
   const [, id = '', version] = /^([^@]*)(?:@(.*))?$/s.exec(raw) ?? [];
   // Boundary: only a valid id and version are looked up, so that neither can become a path.
   if (id.length > MOST_ID_CHARS || !ID.test(id))
@@ -35,13 +32,10 @@ export function readVersion(raw: string): string {
   throw wrongUsage(`Cannot use the version "${raw}": expected one like 1.2.0`);
 }
 
+const { packageBytes } = PACKAGE_LIMITS;
 const BOUND: Bound = {
-  maxBytes: PACKAGE_LIMITS.packageBytes,
-  refuse: (name) =>
-    new CodedError(
-      'skill/invalid-package',
-      `Cannot read ${name}: it has more than ${PACKAGE_LIMITS.packageBytes} bytes`,
-    ),
+  maxBytes: packageBytes,
+  refuse: (name) => unfit(name, `it has more than ${packageBytes} bytes`),
 };
 const STANDARD_INPUT = '-';
 /** How every archive that is not empty begins. */
@@ -51,47 +45,30 @@ const START = Buffer.from('PK\u0003\u0004', 'latin1');
 export async function readPackageFile(invocation: Invocation, given: string): Promise<Uint8Array> {
   const isPiped = given === STANDARD_INPUT;
   const path = isPiped ? given : resolve(invocation.edge.cwd, given);
-  if (!isPiped) requireFile(path, given);
+  // A path that cannot be read is reported when it is read.
+  const stats = isPiped ? null : orElse(() => statSync(path, { throwIfNoEntry: false }), null);
+  if (stats === undefined) throw wrongUsage(`Cannot read "${given}": no such file, expected a package`);
+  if (stats?.isDirectory() === true)
+    throw wrongUsage(
+      `Cannot read "${given}": it is a folder, expected a package file`,
+      `Pack it with \`palisade skill pack ${shellWord(given)}\`.`,
+    );
   const bytes = await readNamed(invocation, path, BOUND);
   // A file of another kind is reported as such, not as a broken archive.
   if (START.equals(bytes.subarray(0, START.length))) return bytes;
   const name = isPiped ? 'standard input' : `"${given}"`;
-  throw new CodedError(
-    'skill/invalid-package',
-    `Cannot read ${name}: it is not a skill package, expected a file that \`palisade skill pack\` made`,
-  );
+  throw unfit(name, 'it is not a skill package, expected a file that `palisade skill pack` made');
 }
 
-function requireFile(path: string, given: string): void {
-  const kind = kindOf(path);
-  if (kind === 'missing') throw wrongUsage(`Cannot read "${given}": no such file, expected a package`);
-  if (kind !== 'folder') return;
-  throw wrongUsage(
-    `Cannot read "${given}": it is a folder, expected a package file`,
-    `Pack it with \`palisade skill pack ${shellWord(given)}\`.`,
-  );
-}
-
-/** A path that cannot be read is reported when it is read. */
-function kindOf(path: string): 'missing' | 'folder' | 'other' {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) return 'missing';
-    return stats.isDirectory() ? 'folder' : 'other';
-  } catch {
-    return 'other';
-  }
+function unfit(name: string, is: string): CodedError {
+  return new CodedError('skill/invalid-package', `Cannot read ${name}: ${is}`);
 }
 
 /** A package in a file, or as packing a folder would make it. */
-export type PackageFile = {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-  readonly pkg: SkillPackage;
-};
+export type PackageFile = Awaited<ReturnType<typeof openNamedPackage>>;
 
 /** The package that an argument names, opened and with its signature verified. */
-export async function openNamedPackage(invocation: Invocation, given: string): Promise<PackageFile> {
+export async function openNamedPackage(invocation: Invocation, given: string) {
   const bytes = await readPackageFile(invocation, given);
   return { name: given, bytes, pkg: openPackage(bytes) };
 }

@@ -2,7 +2,7 @@ import type { Risk } from '../../../core/tool.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { openGrants, riskOf } from '../../../skills/capabilities/kinds.ts';
 import type { SkillGrant } from '../../../skills/grant.ts';
-import type { Printer } from '../printer.ts';
+import { counted, type Printer } from '../printer.ts';
 
 /* Skills as people read them, from the documents of the operations. */
 
@@ -30,7 +30,7 @@ export function findingsOf(
 export function summaryOfReport(report: Pick<AuditReport, 'verdict' | 'findings'>): string {
   const counts = SEVERITIES.flatMap(({ severity }) => {
     const count = findingsOf(report, severity).length;
-    return count === 0 ? [] : [`${count} ${severity}${count === 1 ? '' : 's'}`];
+    return count === 0 ? [] : [counted(count, severity)];
   });
   return [report.verdict, ...counts].join(', ');
 }
@@ -38,7 +38,10 @@ export function summaryOfReport(report: Pick<AuditReport, 'verdict' | 'findings'
 /** Prints the report of an audit: what was checked, every finding with its remedy, and the verdict last. */
 export function printReportOf(print: Printer, report: AuditReport): void {
   print.styled('bold', `${report.skill}@${report.version}`, `  sha256 ${report.artifact}`);
-  print.line(`${report.checks} checks of palisade ${report.palisade}; ${casesOf(report)}`);
+  const { passed, failed, notRun } = report.cases ?? {};
+  const counts = `test cases: ${passed} passed, ${failed} failed, ${notRun} not run`;
+  const cases = report.cases === null ? 'its test cases were not run' : counts;
+  print.line(`${report.checks} checks of palisade ${report.palisade}; ${cases}`);
   printFindings(print, report);
   print.line();
   if (report.verdict === 'passed') print.styled('green', 'passed', `  ${countOf(report)}`);
@@ -50,19 +53,12 @@ export function printFindings(print: Printer, report: Pick<AuditReport, 'finding
   for (const { severity, title, style, mark } of SEVERITIES) {
     const found = findingsOf(report, severity);
     if (found.length === 0) continue;
-    print.line();
-    print.styled('bold', title);
+    print.heading(title);
     for (const { id, where, sentence, remedy } of found) {
       print.styled(style, mark, `${where}: ${sentence} (${id})`);
       print.styled('cyan', '  → ', remedy);
     }
   }
-}
-
-function casesOf({ cases }: AuditReport): string {
-  if (cases === null) return 'its test cases were not run';
-  const { passed, failed, notRun } = cases;
-  return `test cases: ${passed} passed, ${failed} failed, ${notRun} not run`;
 }
 
 function countOf(report: AuditReport): string {
@@ -120,42 +116,32 @@ export function printDifference(print: Printer, difference: SkillDifference): vo
   const { widens, capabilities, quotas, reviewers, tools, prose } = difference;
   if (widens) print.styled('yellow', '! ', 'it requests more than before');
   else print.styled('green', '✓ ', 'it requests no more than before');
-  printSection(print, 'capabilities', [...plus(capabilities.added), ...minus(capabilities.removed)]);
-  printSection(
-    print,
-    'quotas',
-    quotas.map(
+  const changed = tools.changed.flatMap(({ id, what }) => what.map((each) => `~ ${id}: ${each}`));
+  const sections = {
+    capabilities: addedAndRemoved(capabilities),
+    quotas: quotas.map(
       ({ name, before, after }) => `~ ${CHANGED_QUOTAS[name]}: ${before ?? 'none'} → ${after ?? 'none'}`,
     ),
-  );
-  if (reviewers !== null) printSection(print, 'reviewers', [`~ ${reviewers.before} → ${reviewers.after}`]);
-  const changed = tools.changed.flatMap(({ id, what }) => what.map((each) => `~ ${id}: ${each}`));
-  printSection(print, 'tools', [...plus(tools.added), ...minus(tools.removed), ...changed]);
-  if (prose.changed) printSection(print, 'SKILL.md', prose.lines);
-  if (isEmpty(difference)) print.line('No declared property has changed.');
-}
-
-function isEmpty({ capabilities, quotas, reviewers, tools, prose }: SkillDifference): boolean {
-  const lists = [capabilities.added, capabilities.removed, quotas, tools.added, tools.removed, tools.changed];
-  return lists.every((list) => list.length === 0) && reviewers === null && !prose.changed;
+    reviewers: reviewers === null ? [] : [`~ ${reviewers.before} → ${reviewers.after}`],
+    tools: [...addedAndRemoved(tools), ...changed],
+    'SKILL.md': prose.changed ? prose.lines : [],
+  };
+  for (const [title, lines] of Object.entries(sections)) printSection(print, title, lines);
+  const isSame = Object.values(sections).every((lines) => lines.length === 0);
+  if (isSame && !prose.changed) print.line('No declared property has changed.');
 }
 
 function printSection(print: Printer, title: string, lines: readonly string[]): void {
   if (lines.length === 0) return;
-  print.line();
-  print.styled('bold', title);
+  print.heading(title);
   for (const line of lines) {
     const [sign = ' '] = line;
     print.styled(Object.hasOwn(STYLES, sign) ? STYLES[sign as keyof typeof STYLES] : 'yellow', line);
   }
 }
 
-function plus(names: readonly string[]): readonly string[] {
-  return names.map((name) => `+ ${name}`);
-}
-
-function minus(names: readonly string[]): readonly string[] {
-  return names.map((name) => `- ${name}`);
+function addedAndRemoved({ added, removed }: Pick<SkillDifference['tools'], 'added' | 'removed'>) {
+  return [...added.map((name) => `+ ${name}`), ...removed.map((name) => `- ${name}`)];
 }
 
 const RISKS: readonly Risk[] = ['low', 'medium', 'high'];

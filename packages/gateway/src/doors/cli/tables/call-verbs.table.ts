@@ -12,13 +12,14 @@ import {
   TIMEOUT,
   TIMEOUT_MS,
   WORKSPACE,
+  WORKSPACES,
 } from './shared-flags.ts';
 
 /** The commands that call tools or look at them. */
 export const CALL_VERBS: readonly Verb[] = verbs({
   'call TOOL': {
     sentence: 'Call a tool; prints its output and issues a signed receipt.',
-    flags: { ...INPUT, ...AS, ...RUN, ...TIMEOUT_MS, ...RECEIPT, ...EMBEDDED },
+    flags: { ...INPUT, ...WORKSPACES, ...AS, ...RUN, ...TIMEOUT_MS, ...RECEIPT, ...EMBEDDED },
     examples: [
       `palisade call palisade.echo --input '{"message":"hello"}'`,
       'palisade call palisade.sleep --input @input.json --as agent:ada --run build-7 --timeout 2000 --json',
@@ -35,6 +36,8 @@ export const CALL_VERBS: readonly Verb[] = verbs({
       'egress MODE': 'How network access is enforced: strict (the default), preflight or none.',
       ...ALLOW_HOST,
       ...SECRET,
+      'allow-write ROW...':
+        'Protected files that it may write, as git-hooks or ci (docs/sandbox.md lists them); may be repeated.',
       'limit KEY=VALUE...': 'A resource limit, as memory_bytes=512m or cpu_time_ms=10s; may be repeated.',
       stdin: 'Pass standard input to the command; without it the input is empty.',
       ...TIMEOUT,
@@ -55,10 +58,7 @@ export const CALL_VERBS: readonly Verb[] = verbs({
   },
   'tools list': {
     sentence: 'List the tools that can be called, including those of installed skills.',
-    flags: {
-      'limit N': 'How many to show (default: 100).',
-      'after TOOL': 'Continue after this tool.',
-    },
+    flags: { 'limit N': 'How many to show (default: 100).', 'after TOOL': 'Continue after this tool.' },
     examples: ['palisade tools list', 'palisade tools list --after palisade.sleep'],
     load: async () => (await import('../nouns/tools.ts')).list,
   },

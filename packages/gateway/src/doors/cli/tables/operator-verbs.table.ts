@@ -1,6 +1,9 @@
 import { type Verb, verbs } from '../verb.ts';
 import { AS, CURSOR, INPUT, LIMIT, RUN, TIMEOUT_MS } from './shared-flags.ts';
 
+const SCOPE = {
+  'scope SCOPE': 'Who can use it: global, tenant:NAME, principal:agent:NAME or skill:ID (default: global).',
+};
 const NOTE = { 'note TEXT': 'A note, for the record.' };
 
 /** The commands by which operators decide: policies, approvals, budgets, the network and secrets. */
@@ -58,21 +61,14 @@ export const OPERATOR_VERBS: readonly Verb[] = verbs({
   },
   'egress explain URL|HOST[:PORT]': {
     sentence: 'Show how the egress allow-list decides a request; nothing is resolved and nothing is sent.',
-    flags: {
-      'method METHOD': 'The HTTP method of the request (default: GET).',
-    },
+    flags: { 'method METHOD': 'The HTTP method of the request (default: GET).' },
     examples: ['palisade egress explain https://api.example.com/v1/users --method POST'],
     load: async () => (await import('../nouns/egress.ts')).explain,
   },
   'secrets set NAME': {
     sentence:
       'Store a secret; its value is typed at a prompt or read from standard input, never from the command line.',
-    flags: {
-      'scope SCOPE':
-        'Who can use it: global, tenant:NAME, principal:agent:NAME or skill:ID (default: global).',
-      exact: 'Keep a line end at the end of standard input.',
-      ...AS,
-    },
+    flags: { ...SCOPE, exact: 'Keep a line end at the end of standard input.', ...AS },
     examples: ['palisade secrets set github', 'palisade secrets set db --scope tenant:acme < password.txt'],
     load: async () => (await import('../nouns/secrets.ts')).set,
   },
@@ -84,11 +80,7 @@ export const OPERATOR_VERBS: readonly Verb[] = verbs({
   },
   'secrets rm NAME': {
     sentence: 'Remove a secret.',
-    flags: {
-      'scope SCOPE':
-        'Who can use it: global, tenant:NAME, principal:agent:NAME or skill:ID (default: global).',
-      ...AS,
-    },
+    flags: { ...SCOPE, ...AS },
     examples: ['palisade secrets rm db --scope tenant:acme'],
     load: async () => (await import('../nouns/secrets.ts')).remove,
   },

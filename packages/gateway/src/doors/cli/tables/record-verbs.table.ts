@@ -24,10 +24,7 @@ export const RECORD_VERBS: readonly Verb[] = verbs({
   },
   'receipt CALL': {
     sentence: 'Print the signed receipt of a call.',
-    flags: {
-      ...OUT,
-      decode: 'Show the statement inside instead of the signed envelope.',
-    },
+    flags: { ...OUT, decode: 'Show the statement inside instead of the signed envelope.' },
     examples: ['palisade receipt call_01k --out receipt.json', 'palisade receipt call_01k --decode'],
     load: async () => (await import('../nouns/journal.ts')).receipt,
   },
@@ -48,10 +45,7 @@ export const RECORD_VERBS: readonly Verb[] = verbs({
   },
   'journal tail': {
     sentence: 'Show the newest records of the journal.',
-    flags: {
-      ...LIMIT,
-      follow: 'Continue with new records as they are written.',
-    },
+    flags: { ...LIMIT, follow: 'Continue with new records as they are written.' },
     examples: ['palisade journal tail', 'palisade journal tail --follow'],
     load: async () => (await import('../nouns/journal.ts')).tail,
   },
@@ -93,10 +87,7 @@ export const RECORD_VERBS: readonly Verb[] = verbs({
   },
   'journal export': {
     sentence: 'Export the journal with a new signed checkpoint, for anyone to verify.',
-    flags: {
-      'from SEQ': 'Start at this record (default: 1).',
-      ...OUT,
-    },
+    flags: { 'from SEQ': 'Start at this record (default: 1).', ...OUT },
     examples: ['palisade journal export --out journal.ndjson'],
     load: async () => (await import('../nouns/journal.ts')).exportJournal,
   },
@@ -124,10 +115,7 @@ export const RECORD_VERBS: readonly Verb[] = verbs({
   },
   'keys rotate': {
     sentence: 'Retire the signing key and start a new one; old receipts stay verifiable.',
-    flags: {
-      ...AS,
-      lost: 'Start a new key although the current private key is lost.',
-    },
+    flags: { ...AS, lost: 'Start a new key although the current private key is lost.' },
     load: async () => (await import('../nouns/keys.ts')).rotate,
   },
 });

@@ -1,5 +1,16 @@
 import { type Verb, verbs } from '../verb.ts';
-import { ALLOW_HOST, AS, CURSOR, ENV, LIMIT, SANDBOX_TIER, SECRET, WORKSPACE, YES } from './shared-flags.ts';
+import {
+  ALLOW_HOST,
+  AS,
+  CURSOR,
+  ENV,
+  LIMIT,
+  SANDBOX_TIER,
+  SECRET,
+  WORKSPACE,
+  WORKSPACES,
+  YES,
+} from './shared-flags.ts';
 
 const CLIENT_AS = {
   'as PRINCIPAL': 'The principal of the client: agent:NAME, user:NAME or service:NAME (default: agent:mcp).',
@@ -12,6 +23,7 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
     flags: {
       'listen ADDRESS:PORT':
         'The address to listen on (default: http.listen of palisade.toml, 127.0.0.1:7433); port 0 takes any free port.',
+      ...WORKSPACES,
       quiet: 'Do not print the address.',
     },
     examples: ['palisade serve', 'palisade serve --listen 127.0.0.1:0 --json'],
@@ -19,8 +31,8 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
   },
   mcp: {
     sentence: 'Serve one MCP client over standard input and output, until the input ends.',
-    flags: CLIENT_AS,
-    examples: ['palisade mcp', 'palisade mcp --as agent:claude-code'],
+    flags: { ...WORKSPACES, ...CLIENT_AS },
+    examples: ['palisade mcp', 'palisade mcp --as agent:claude-code --workspace ~/projects/site'],
     load: async () => (await import('../nouns/mcp.ts')).mcp,
   },
   'mcp wrap -- COMMAND [ARGS...]': {
@@ -79,8 +91,6 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
       'expires WHEN':
         'When it expires: a date as 2027-01-31, or a duration as 12h, 30d or 52w, at most 366 days (default: 30d).',
       'tenant TENANT': 'The tenant of its calls (default: gateway.tenant).',
-      'approver PRINCIPAL':
-        'The person at the client, as user:NAME, who may be asked there to approve calls.',
       'label TEXT': 'A note about its purpose, for lists and the journal.',
       ...AS,
     },
@@ -93,11 +103,7 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
   },
   'token list': {
     sentence: 'List the tokens: their principals, scopes and expiry; never a token itself.',
-    flags: {
-      'tenant TENANT': 'Only those of this tenant.',
-      ...LIMIT,
-      ...CURSOR,
-    },
+    flags: { 'tenant TENANT': 'Only those of this tenant.', ...LIMIT, ...CURSOR },
     examples: ['palisade token list', 'palisade token list --tenant acme --json'],
     load: async () => (await import('../nouns/token.ts')).list,
   },

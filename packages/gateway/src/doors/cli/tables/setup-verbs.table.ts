@@ -1,12 +1,59 @@
 import { type Verb, verbs } from '../verb.ts';
 
-/** The commands that check an installation and show what palisade does. */
+const NAME = { 'name NAME': 'The name of the entry in the file (default: palisade).' };
+const PROJECT = { project: 'Use the file of the project in the current folder, instead of your own.' };
+const FILE = { 'file PATH': 'Use this file, instead of the one that the client reads.' };
+const DRY_RUN = { 'dry-run': 'Show what would change in the file, and write nothing.' };
+
+/** The commands that connect agents, check an installation and show what palisade does. */
 export const SETUP_VERBS: readonly Verb[] = verbs({
+  init: {
+    sentence:
+      'Start here: make the state directory, check the machine, connect your agents, and make a first call.',
+    flags: {
+      yes: 'Connect every client that is found, without a question.',
+      'client CLIENT...': 'Connect this client and no other; may be repeated.',
+      'workspace DIR...': 'A directory in or below which commands of the clients may work; may be repeated.',
+      demo: 'Show the demo at the end.',
+    },
+    examples: ['palisade init', 'palisade init --yes --client claude-code', 'palisade init --yes --demo'],
+    load: async () => (await import('../connect/init.ts')).init,
+  },
+  'connect [CLIENT]': {
+    sentence:
+      'Connect an MCP client to this gateway: add an entry to its configuration and change nothing else.',
+    flags: {
+      http: 'Connect to the address of `palisade serve`, with a token of its own.',
+      ...PROJECT,
+      ...NAME,
+      'as PRINCIPAL': 'The principal of the client: agent:NAME (default: agent:CLIENT).',
+      ...DRY_RUN,
+      ...FILE,
+      'wrap SERVER': 'Run this server of the file through the gateway, instead of adding an entry.',
+      'workspace DIR...':
+        'A directory in or below which commands of the client may work; may be repeated (default: that of --project, else where the client starts palisade, if that is in a project). With --wrap: the one directory that the server may write to.',
+      list: 'List the clients, as without CLIENT.',
+    },
+    examples: [
+      'palisade connect',
+      'palisade connect claude-code',
+      'palisade connect claude-desktop --workspace ~/projects/site',
+      'palisade connect cursor --project --dry-run',
+      'palisade connect codex --http',
+      'palisade connect claude-desktop --wrap filesystem --workspace ~/work',
+    ],
+    load: async () => (await import('../connect/connect.ts')).run,
+  },
+  'disconnect CLIENT': {
+    sentence:
+      'Remove the entry, give wrapped servers their own command back, and revoke the token of the entry.',
+    flags: { ...PROJECT, ...NAME, ...DRY_RUN, ...FILE },
+    examples: ['palisade disconnect claude-code', 'palisade disconnect cursor --project --dry-run'],
+    load: async () => (await import('../connect/disconnect.ts')).run,
+  },
   doctor: {
     sentence: 'Check the state directory, the keys, the policies, the journal and the sandbox tiers.',
-    flags: {
-      'accept-clock': 'Accept the clock of the machine although the journal is ahead of it.',
-    },
+    flags: { 'accept-clock': 'Accept the clock of the machine although the journal is ahead of it.' },
     load: async () => (await import('../nouns/doctor.ts')).doctor,
   },
   'config show': {

@@ -27,6 +27,11 @@ export const SECRET = {
 export const TIMEOUT = { 'timeout TIME': 'The time limit, as 500ms, 10s or 2m.' };
 export const TIMEOUT_MS = { 'timeout MS': 'The time limit of the call, in milliseconds.' };
 export const WORKSPACE = {
-  'workspace DIR': 'The one directory that it may write to (default: the current directory).',
+  'workspace DIR':
+    'The one directory that it may write to (default: the current directory, where it is in a project).',
+};
+export const WORKSPACES = {
+  'workspace DIR...':
+    'A directory in or below which commands may work, in place of process.workspaces; may be repeated (default: the current directory, where it is in a project).',
 };
 export const YES = { yes: 'Do not ask for confirmation.' };

@@ -11,10 +11,7 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
   'skill install FILE': {
     sentence:
       'Install a signed package (a file, or - for standard input): it is verified, audited and put into quarantine.',
-    flags: {
-      'allow-downgrade': 'Accept a version that is older than one that was installed before.',
-      ...AS,
-    },
+    flags: { 'allow-downgrade': 'Accept a version that is older than one that was installed before.', ...AS },
     examples: ['palisade skill install text-1.2.0.skill', 'palisade skill install - < text-1.2.0.skill'],
     load: async () => (await import('../nouns/skill-operate.ts')).install,
   },
@@ -88,19 +85,19 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
     sentence: 'Stop a skill and withdraw its approval until it is approved again.',
     flags: { ...REASON, ...AS },
     examples: ['palisade skill quarantine acme.text --reason "odd requests"'],
-    load: async () => (await import('../nouns/skill-change.ts')).quarantine,
+    load: async () => (await import('../nouns/skill-operate.ts')).quarantine,
   },
   'skill enable ID[@VERSION]': {
     sentence: 'Enable an approved version; the version that was active before is disabled.',
     flags: { ...REASON, ...AS },
     examples: ['palisade skill enable acme.text', 'palisade skill enable acme.text@1.1.0'],
-    load: async () => (await import('../nouns/skill-change.ts')).enable,
+    load: async () => (await import('../nouns/skill-operate.ts')).enable,
   },
   'skill disable ID[@VERSION]': {
     sentence: 'Disable a skill; its grant is kept.',
     flags: { ...REASON, ...AS },
     examples: ['palisade skill disable acme.text --reason "not needed now"'],
-    load: async () => (await import('../nouns/skill-change.ts')).disable,
+    load: async () => (await import('../nouns/skill-operate.ts')).disable,
   },
   'skill revoke ID[@VERSION]': {
     sentence:
@@ -110,20 +107,20 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
       'palisade skill revoke acme.text --reason "the publisher was taken over"',
       'palisade skill revoke acme.text@1.2.0 --reason "leaks its input"',
     ],
-    load: async () => (await import('../nouns/skill-change.ts')).revoke,
+    load: async () => (await import('../nouns/skill-operate.ts')).revoke,
   },
   'skill rollback ID': {
     sentence:
       'Return to the version before the newest one, with its grant; an update that is still pending is removed.',
     flags: { ...REASON, ...AS },
     examples: ['palisade skill rollback acme.text --reason "1.2.0 is slow"'],
-    load: async () => (await import('../nouns/skill-change.ts')).rollback,
+    load: async () => (await import('../nouns/skill-operate.ts')).rollback,
   },
   'skill remove ID[@VERSION]': {
     sentence: 'Delete a version that is not active, and its package.',
     flags: { ...REASON, ...YES, ...AS },
     examples: ['palisade skill remove acme.text@1.1.0'],
-    load: async () => (await import('../nouns/skill-change.ts')).remove,
+    load: async () => (await import('../nouns/skill-operate.ts')).remove,
   },
   'skill export ID[@VERSION]': {
     sentence: 'Export the exact bytes of an installed package, after its digest was checked.',
@@ -174,9 +171,7 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
   },
   'skill pack [DIR]': {
     sentence: 'Pack a skill into one file; the same files always give the same bytes.',
-    flags: {
-      'out FILE': 'Write the package to this file (also -o FILE; default: NAME-VERSION.skill).',
-    },
+    flags: { 'out FILE': 'Write the package to this file (also -o FILE; default: NAME-VERSION.skill).' },
     examples: ['palisade skill pack', 'palisade skill pack text --out text.skill'],
     load: async () => (await import('../nouns/skill-author.ts')).pack,
   },
@@ -215,10 +210,7 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
   'trust revoke KEYID': {
     sentence:
       'Revoke a key (its id, or at least its first 8 digits) for good; the skills that it signed are quarantined.',
-    flags: {
-      'reason TEXT': 'The reason, for the record (required).',
-      ...AS,
-    },
+    flags: { 'reason TEXT': 'The reason, for the record (required).', ...AS },
     examples: ['palisade trust revoke 3fa9c0d17be2 --reason "the laptop was stolen"'],
     load: async () => (await import('../nouns/trust.ts')).revoke,
   },

@@ -3,21 +3,15 @@ import { parseRule, type Rule } from '../../../egress/rule.ts';
 import { specialRange } from '../../../egress/special.ts';
 import type { Manifest, ManifestTool } from '../../manifest/manifest.ts';
 import { compareVersions, parseVersion } from '../../semver.ts';
-import {
-  type AuditCheck,
-  ifAny,
-  note,
-  type Remarks,
-  refusal,
-  type Sighting,
-  sightingsAt,
-  warning,
-} from '../check.ts';
+import { type AuditCheck, each, ifAny, note, refusal, type Sighting, warning } from '../check.ts';
 import type { ModuleSubject } from '../module/module-subject.ts';
 import { count, list, shorten } from '../module/words.ts';
 
-const SECRETS = 'capabilities.secrets';
-const ALLOW_LIST = 'capabilities.http_egress_allowlist';
+/** The manifest, looked at for one of its keys. */
+const manifestAt = (key: string) => each(({ pkg }) => [[`skill.toml ${key}`, pkg.manifest] as const]);
+const ofSecrets = manifestAt('capabilities.secrets');
+const ofAllowList = manifestAt('capabilities.http_egress_allowlist');
+
 const WITHHOLD = 'Withhold it when you approve, unless you know why the skill needs it.';
 const MANY_SECRETS = 8;
 const MANY_HOSTS = 16;
@@ -73,14 +67,14 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   warning('manifest/many-hosts', {
     sentence: 'An allow-list that is too long to review.',
     remedy: 'Withhold the entries that it does not need.',
-    look: at(ALLOW_LIST, ({ asks: { http } }) =>
+    look: ofAllowList(({ asks: { http } }) =>
       http.length > MANY_HOSTS ? `It has ${http.length} entries.` : null,
     ),
   }),
   note('manifest/unused-opt-in', {
     sentence: 'A wildcard permission that is not used.',
     remedy: 'Review the allow-list again when the skill is updated.',
-    look: at('capabilities.allow_wildcards', ({ asks }) => {
+    look: manifestAt('capabilities.allow_wildcards')(({ asks }) => {
       const isUsed = asks.http.some((entry) => isWide(entry)) || wholeRoots(asks).length > 0;
       return asks.allowWildcards && !isUsed
         ? 'It sets allow_wildcards and uses none: the next version could add one unnoticed.'
@@ -90,14 +84,14 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   warning('manifest/whole-storage', {
     sentence: 'Access to the whole storage of the skill instead of a prefix.',
     remedy: WITHHOLD,
-    look: at('capabilities.filesystem', ({ asks }) =>
+    look: manifestAt('capabilities.filesystem')(({ asks }) =>
       wholeRoots(asks).map((use) => `It asks to ${use} every key.`),
     ),
   }),
   warning('manifest/many-secrets', {
     sentence: `More than ${MANY_SECRETS} secrets, or all of them.`,
     remedy: WITHHOLD,
-    look: at(SECRETS, ({ asks }) => {
+    look: ofSecrets(({ asks }) => {
       const names = asks.secrets.map(({ name }) => name);
       if (names.length <= MANY_SECRETS && !names.some((name) => name.includes('*'))) return null;
       return `It asks for ${count(names.length, 'secret')}: ${list(names.map(shorten))}.`;
@@ -105,7 +99,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   }),
   warning('manifest/reveal', {
     sentence: 'A secret that the skill can read, not only send.',
-    look: at(SECRETS, ({ asks }) =>
+    look: ofSecrets(({ asks }) =>
       asks.secrets
         .filter(({ mayReveal }) => mayReveal)
         .map(({ name }) => ({
@@ -117,7 +111,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   warning('manifest/wide-secret', {
     sentence: 'A secret that may be sent to hosts that are not named one by one.',
     remedy: WITHHOLD,
-    look: at(SECRETS, ({ asks }) =>
+    look: ofSecrets(({ asks }) =>
       asks.secrets
         .filter(({ hosts }) => hosts.some((host) => /[*/]/.test(host)))
         .map(
@@ -128,7 +122,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   note('manifest/shared-secret', {
     sentence: 'A secret of the global scope, which all tenants share.',
     remedy: 'Give the skill a secret of its own where possible.',
-    look: at(SECRETS, ({ asks }) =>
+    look: ofSecrets(({ asks }) =>
       ifAny(
         asks.secrets.filter(({ scope }) => scope === 'global').map(({ name }) => shorten(name)),
         (shared) => `It asks for ${list(shared)} of the global scope, which all tenants share.`,
@@ -180,7 +174,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   note('manifest/large-quota', {
     sentence: 'A quota above the default limits of a call.',
     remedy: 'Approve it with lower limits if that is too much.',
-    look: at('capabilities.quotas', ({ quotas }) =>
+    look: manifestAt('capabilities.quotas')(({ quotas }) =>
       (['wallMs', 'fuel', 'memoryBytes'] as const)
         .filter((term) => (quotas[term] ?? 0) > DEFAULT_LIMITS[term])
         .map((term) => `It asks for ${quotas[term]} (${term}); the default is ${DEFAULT_LIMITS[term]}.`),
@@ -188,12 +182,8 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   }),
 ];
 
-function at(key: string, look: (manifest: Manifest) => Remarks): AuditCheck['look'] {
-  return ({ pkg }) => sightingsAt(`skill.toml ${key}`, look(pkg.manifest));
-}
-
 function eachRule(look: (rule: Rule) => string | null): AuditCheck['look'] {
-  return at(ALLOW_LIST, ({ asks }) =>
+  return ofAllowList(({ asks }) =>
     asks.http.flatMap((entry) => {
       const rule = parseRule(entry);
       const is = rule.ok ? look(rule.value) : null;
@@ -222,16 +212,15 @@ type Contradiction = {
 
 /** Modules whose imports contradict the declarations of all their tools: one tool that declares it is enough. */
 function eachContradiction(claim: string, { denies, isUse }: Contradiction): AuditCheck['look'] {
-  return ({ modules }) =>
-    modules
-      .filter(({ tools }) => tools.every(denies))
-      .flatMap(({ path, imports }) => {
-        const names = imports.filter(isUse).map(({ name }) => shorten(name));
-        return sightingsAt(
-          path,
-          ifAny(names, (used) => `Its tools ${claim}, but it imports ${list(used)}.`),
-        );
-      });
+  const eachDenying = each(({ modules }) =>
+    modules.filter(({ tools }) => tools.every(denies)).map(({ path, imports }) => [path, imports] as const),
+  );
+  return eachDenying((imports) =>
+    ifAny(
+      imports.filter(isUse).map(({ name }) => shorten(name)),
+      (used) => `Its tools ${claim}, but it imports ${list(used)}.`,
+    ),
+  );
 }
 
 function wholeRoots({ storage }: Manifest['asks']): readonly string[] {

@@ -1,20 +1,12 @@
 import { DEFAULT_LIMITS } from '../../../core/limits.ts';
-import {
-  type AuditCheck,
-  type AuditSubject,
-  ifAny,
-  note,
-  type Remarks,
-  refusal,
-  sightingsAt,
-  warning,
-} from '../check.ts';
+import { type Asks, hasGrant } from '../../../core/wasm.ts';
+import { CAPABILITIES, grantAll, isGrantKind } from '../../capabilities/kinds.ts';
+import { type AuditCheck, each, ifAny, note, refusal, warning } from '../check.ts';
 import { denseBytes, isDense, programAt, programIn } from '../files.table.ts';
-import { KNOWN_SECTIONS } from '../module/checks.table.ts';
-import { type Looked, PAGE_BYTES, remedyOf } from '../module/look.ts';
+import { KNOWN_SECTIONS, MODULE_CHECKS } from '../module/checks.table.ts';
+import { PAGE_BYTES, remedyOf } from '../module/look.ts';
 import type { CustomSection, ModuleSubject } from '../module/module-subject.ts';
 import { count, importName, list, shorten } from '../module/words.ts';
-import { declaredNeeds, keyOf, SHARED_MODULE_CHECKS, unusedNeeds } from './declared.ts';
 
 const TOOL_TYPE = '(i32, i32) -> i64';
 const ALLOC_TYPE = '(i32) -> i32';
@@ -34,6 +26,18 @@ const COMPONENT_SECTIONS = /^(?:component-name|component-type(?::.*)?|package-do
 
 /** What cannot be withheld, since modules are linked with it. */
 const HARMLESS: ReadonlySet<string> = new Set(['log', 'clock', 'random', 'config']);
+
+const eachModule = each(({ modules }) => modules.map((module) => [module.path, module] as const));
+
+/** The modules of the ABI, with what they export that is not a tool; what a component exports is of its world. */
+const eachCore = each(({ modules }) =>
+  modules.flatMap(({ path, isComponent, looked, tools }) => {
+    if (isComponent || looked === null) return [];
+    const { exports } = looked.facts;
+    const others = exports.filter(({ name }) => !tools.some((tool) => tool.export === name));
+    return [[path, { tools, exports, others }] as const];
+  }),
+);
 
 export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   refusal('module/unreadable', {
@@ -180,32 +184,21 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
       ),
     ),
   }),
-  ...SHARED_MODULE_CHECKS,
+  ...MODULE_CHECKS.flatMap(({ look, remedy, ...check }) => {
+    const { inSkills = check.severity, ...row } = check;
+    if (inSkills === null) return [];
+    const lookInSkill = eachModule(({ looked }) => {
+      if (looked === null) return null;
+      // How much memory it may have is for the quota of the skill.
+      const seen = { ...looked, needs: looked.needs.filter(({ limit }) => limit !== 'memoryBytes') };
+      const what = look(seen);
+      return what === null ? null : { what, remedy: typeof remedy === 'string' ? remedy : remedy(seen) };
+    });
+    return [{ ...row, severity: inSkills, look: lookInSkill }];
+  }),
 ];
 
-function eachModule(look: (module: ModuleSubject, subject: AuditSubject) => Remarks): AuditCheck['look'] {
-  return (subject) => subject.modules.flatMap((module) => sightingsAt(module.path, look(module, subject)));
-}
-
-type Exports = Looked['facts']['exports'];
-type CoreModule = {
-  readonly tools: ModuleSubject['tools'];
-  readonly exports: Exports;
-  /** Those that are not a tool of the manifest. */
-  readonly others: Exports;
-};
-
-/** The modules of the ABI; what a component exports is of its world. */
-function eachCore(look: (module: CoreModule, subject: AuditSubject) => Remarks): AuditCheck['look'] {
-  return eachModule(({ isComponent, looked, tools }, subject) => {
-    if (isComponent || looked === null) return null;
-    const { exports } = looked.facts;
-    const others = exports.filter(({ name }) => !tools.some((tool) => tool.export === name));
-    return look({ tools, exports, others }, subject);
-  });
-}
-
-function isTool({ kind, type }: Exports[number]): boolean {
+function isTool({ kind, type }: { readonly kind: string; readonly type: string }): boolean {
   return kind === 'function' && type === TOOL_TYPE;
 }
 
@@ -230,4 +223,26 @@ function loadOf(section: CustomSection, isComponent: boolean): string | null {
 
 function nameOf({ name }: { readonly name: string }): string {
   return shorten(name);
+}
+
+/** The capabilities that the manifest requests, as imports need them. */
+function declaredNeeds(asks: Asks): ReadonlySet<string> {
+  const all = grantAll(asks);
+  return new Set(Object.keys(CAPABILITIES).filter((need) => isGrantKind(need) && hasGrant(all, need)));
+}
+
+/** The key of the manifest that requests a capability. */
+function keyOf(need: string): string {
+  return `capabilities.${isGrantKind(need) ? CAPABILITIES[need].manifestKey : need}`;
+}
+
+/** Needs declared but imported by no module. A secret that is only sent is used by modules that make requests. */
+function unusedNeeds(asks: Asks, modules: readonly ModuleSubject[]): readonly string[] {
+  // An unreadable module is refused elsewhere; what it uses is unknown.
+  if (modules.some(({ looked }) => looked === null)) return [];
+  const used = new Set(modules.flatMap(({ imports }) => imports.map(({ need }) => need)));
+  const isOnlySent = asks.secrets.every(({ mayReveal }) => !mayReveal);
+  return [...declaredNeeds(asks)].filter(
+    (need) => !used.has(need) && !(need === 'secret' && isOnlySent && used.has('http')),
+  );
 }

@@ -1,37 +1,28 @@
 import { sentenceOf } from '../../../core/result.ts';
 import { CASES_FOLDER, PACKAGE_FILES } from '../../package/skill-package.ts';
 import { parseCases } from '../cases.ts';
-import {
-  type AuditCheck,
-  type AuditSubject,
-  note,
-  type Remarks,
-  refusal,
-  sightingsAt,
-  warning,
-} from '../check.ts';
+import { type AuditCheck, type AuditSubject, each, note, refusal, warning } from '../check.ts';
 import { isScript, markOf } from '../files.table.ts';
 import { count } from '../module/words.ts';
 import { isText } from '../prose/material.ts';
 
 const TAKE_OUT = 'Have the author remove it from the package; a skill does not need it.';
 
+const eachFile = each(filesOf);
+const eachBinary = each((subject) =>
+  filesOf(subject).filter(([path, { bytes }]) => !path.endsWith('.wasm') && !isText(bytes)),
+);
+
 export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   refusal('trust/unsigned', {
     sentence: 'An unsigned package.',
     remedy: 'Have the publisher sign it.',
-    look: ({ bench: { trust } }) =>
-      trust.ok || trust.code !== 'skill/unsigned'
-        ? []
-        : [{ where: 'the package', what: asSentence(trust.why) }],
+    look: lookForDistrust('skill/unsigned', 'the package'),
   }),
   refusal('trust/untrusted', {
     sentence: 'A signature by a key that is not, or no longer, trusted for the publisher.',
     remedy: 'Confirm the key with the publisher, then add it with `palisade trust add`.',
-    look: ({ bench: { trust } }) =>
-      trust.ok || trust.code !== 'skill/untrusted'
-        ? []
-        : [{ where: PACKAGE_FILES.key, what: asSentence(trust.why) }],
+    look: lookForDistrust('skill/untrusted', PACKAGE_FILES.key),
   }),
   note('trust/first-use', {
     sentence: 'A key that is trusted because it was the first of its publisher.',
@@ -45,7 +36,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   refusal('package/stray-module', {
     sentence: 'A module that no tool of the manifest names.',
     remedy: TAKE_OUT,
-    look: eachFile((path, _, { pkg: { manifest } }) =>
+    look: eachFile(({ path }, { pkg: { manifest } }) =>
       path.endsWith('.wasm') && manifest.tools.every(({ module }) => module !== path)
         ? 'No tool names it: it is code that no one is asked to approve.'
         : null,
@@ -64,7 +55,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   warning('package/script', {
     sentence: 'A script, by its first line or its name.',
     remedy: TAKE_OUT,
-    look: eachFile((path, bytes) =>
+    look: eachFile(({ path, bytes }) =>
       isScript(path, bytes)
         ? 'An operating system runs such a file when it is opened; no call of the skill does.'
         : null,
@@ -73,7 +64,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   warning('package/unknown-file', {
     sentence: 'A file that is neither text, nor a module, nor of another known type.',
     remedy: TAKE_OUT,
-    look: eachBinary((bytes) =>
+    look: eachBinary(({ bytes }) =>
       markOf(bytes) === null ? `It has ${bytes.length} bytes of an unknown type that are not text.` : null,
     ),
   }),
@@ -108,24 +99,22 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   }),
 ];
 
-function eachFile(
-  look: (path: string, bytes: Uint8Array, subject: AuditSubject) => Remarks,
-): AuditCheck['look'] {
-  return (subject) =>
-    [...subject.pkg.entries].flatMap(([path, bytes]) => sightingsAt(path, look(path, bytes, subject)));
-}
-
-function eachBinary(look: (bytes: Uint8Array) => Remarks): AuditCheck['look'] {
-  return eachFile((path, bytes) => (path.endsWith('.wasm') || isText(bytes) ? null : look(bytes)));
+function filesOf({ pkg }: AuditSubject) {
+  return [...pkg.entries].map(([path, bytes]) => [path, { path, bytes }] as const);
 }
 
 function eachMarked(kind: 'program' | 'archive' | 'picture'): AuditCheck['look'] {
-  return eachBinary((bytes) => {
+  return eachBinary(({ bytes }) => {
     const mark = markOf(bytes);
     return mark?.kind === kind ? `It begins like ${mark.name}.` : null;
   });
 }
 
-function asSentence(why: string): string {
-  return `${why.slice(0, 1).toUpperCase()}${why.slice(1)}${why.endsWith('.') ? '' : '.'}`;
+function lookForDistrust(code: 'skill/unsigned' | 'skill/untrusted', where: string): AuditCheck['look'] {
+  return ({ bench: { trust } }) => {
+    if (trust.ok || trust.code !== code) return [];
+    const { why } = trust;
+    const what = `${why.slice(0, 1).toUpperCase()}${why.slice(1)}${why.endsWith('.') ? '' : '.'}`;
+    return [{ where, what }];
+  };
 }

@@ -1,15 +1,7 @@
 import type { Json } from '../../../core/json.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
 import { AUDIT_LIMITS } from '../../limits.ts';
-import {
-  type AuditCheck,
-  type AuditSubject,
-  note,
-  type Remarks,
-  refusal,
-  sightingsAt,
-  warning,
-} from '../check.ts';
+import { type AuditCheck, type AuditSubject, each, note, refusal, warning } from '../check.ts';
 import { shorten } from '../module/words.ts';
 import { costOf, endOfClass } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
@@ -20,18 +12,26 @@ const REFUSED_KEYWORDS = /^\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveAnch
 const SAYING =
   /^(?:type|enum|const|\$ref|\$dynamicRef|anyOf|oneOf|allOf|not|if|properties|items|required|pattern|format|minimum|maximum|minLength|maxLength)$/;
 
-const INPUT: readonly Which[] = ['input_schema'];
-const OUTPUT: readonly Which[] = ['output_schema'];
 const CLOSE_IT = 'Have the author set "additionalProperties": false.';
+
+type Which = 'input_schema' | 'output_schema';
+
+const eachSchema = each((subject) => {
+  const costs = new Costs();
+  return schemasOf(subject).map(([where, found]) => [where, { ...found, costs }] as const);
+});
+const eachPart = each(partsOf);
+const eachInputPart = each((subject) => partsOf(subject, 'input_schema'));
+const eachOutputPart = each((subject) => partsOf(subject, 'output_schema'));
 
 export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   refusal('schema/invalid', {
     sentence: 'An invalid schema.',
     remedy: 'Have the author run `palisade skill check`.',
-    look: eachSchema((schema, { costs, subject }) => {
+    look: eachSchema(({ schema, costs }, { bench }) => {
       // Boundary: schemas that take too long to compile, or that the compiler would cache, are not compiled.
       if (costs.problemOf(schema) !== null || refusedKeywordOf(schema) !== null) return null;
-      const problem = subject.bench.schemaProblem(schema);
+      const problem = bench.schemaProblem(schema);
       return problem === null ? null : `It is invalid: ${problem}`;
     }),
   }),
@@ -39,7 +39,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
     sentence:
       'A schema that is too expensive to compile: too many parts once references are expanded, or unbounded work.',
     remedy: 'Have the author simplify it.',
-    look: eachSchema((schema, { costs }) => {
+    look: eachSchema(({ schema, costs }) => {
       const problem = costs.problemOf(schema);
       return problem === null ? null : `It is too expensive to compile: ${problem}.`;
     }),
@@ -47,7 +47,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   refusal('schema/refused-keyword', {
     sentence: 'A keyword that registers a schema globally or changes how it is evaluated (`$id`, `$async`).',
     remedy: 'Have the author remove it and use only `#/$defs/` references.',
-    look: eachSchema((schema) => {
+    look: eachSchema(({ schema }) => {
       const found = refusedKeywordOf(schema);
       if (found === null) return null;
       return `It has the keyword "${found}", which changes how it or another schema is evaluated.`;
@@ -56,7 +56,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   refusal('schema/remote-reference', {
     sentence: 'A reference to a schema outside the package.',
     remedy: 'Have the author inline it; references are never fetched.',
-    look: eachPart([...INPUT, ...OUTPUT], ({ schema: { $ref, $dynamicRef } }) =>
+    look: eachPart(({ schema: { $ref, $dynamicRef } }) =>
       [$ref, $dynamicRef].some((ref) => typeof ref === 'string' && !ref.startsWith('#'))
         ? 'It refers to an external schema.'
         : null,
@@ -65,24 +65,24 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   warning('schema/not-an-object', {
     sentence: 'An input that is not an object, which some clients cannot send.',
     remedy: 'Have the author wrap the input in an object.',
-    look: eachSchema(({ type }, { which }) =>
-      which === 'input_schema' && type !== 'object' ? 'Its type is not "object".' : null,
+    look: eachSchema(({ schema, which }) =>
+      which === 'input_schema' && schema.type !== 'object' ? 'Its type is not "object".' : null,
     ),
   }),
   warning('schema/open-input', {
     sentence: 'An input schema that accepts undeclared keys.',
     remedy: CLOSE_IT,
-    look: eachPart(INPUT, lookForOpen),
+    look: eachInputPart(lookForOpen),
   }),
   note('schema/open-output', {
     sentence: 'An output schema that accepts undeclared keys.',
     remedy: CLOSE_IT,
-    look: eachPart(OUTPUT, lookForOpen),
+    look: eachOutputPart(lookForOpen),
   }),
   warning('schema/anything', {
     sentence: 'A part of an input that accepts any value.',
     remedy: 'Have the author restrict it.',
-    look: eachPart(INPUT, ({ schema, isAlternative }) =>
+    look: eachInputPart(({ schema, isAlternative }) =>
       isAlternative || Object.keys(schema).some((keyword) => SAYING.test(keyword))
         ? null
         : 'It accepts any value.',
@@ -107,7 +107,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   warning('schema/too-large', {
     sentence: `A schema that is nested more than ${AUDIT_LIMITS.schemaDepth} levels deep, or has more than ${AUDIT_LIMITS.schemaParts} parts.`,
     remedy: 'Have the author simplify it; it is too large to review.',
-    look: eachSchema((schema) => {
+    look: eachSchema(({ schema }) => {
       const { parts, depth } = schemaParts(schema);
       if (depth <= AUDIT_LIMITS.schemaDepth && parts.length <= AUDIT_LIMITS.schemaParts) return null;
       return `It has ${parts.length} parts, ${depth} levels deep.`;
@@ -116,7 +116,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   note('schema/unbounded', {
     sentence: 'A string or list in an input without a maximum length.',
     remedy: 'Have the author add a maximum; the gateway limits the size of an input in any case.',
-    look: eachPart(INPUT, ({ schema }) => {
+    look: eachInputPart(({ schema }) => {
       const [types, { maxLength, enum: values, const: value, format, maxItems }] = [typesOf(schema), schema];
       const bounds = [maxLength, values, value, format];
       const isText = types.includes('string') && bounds.every((each) => each === undefined);
@@ -166,42 +166,22 @@ function refusedKeywordOf(schema: JsonSchema): string | null {
   return null;
 }
 
-type Which = 'input_schema' | 'output_schema';
-type Found = { readonly which: Which; readonly where: string; readonly schema: JsonSchema };
-
-function schemasOf({ pkg: { manifest } }: AuditSubject): readonly Found[] {
+function schemasOf({ pkg: { manifest } }: AuditSubject) {
   return manifest.tools.flatMap(({ id, inputSchema, outputSchema }) => {
-    const found = (which: Which, schema: JsonSchema) => ({
-      which,
-      where: `the tool "${id}", ${which}`,
-      schema,
-    });
+    const found = (which: Which, schema: JsonSchema) =>
+      [`the tool "${id}", ${which}`, { which, schema }] as const;
     return [found('input_schema', inputSchema), found('output_schema', outputSchema)];
   });
 }
 
-type Around = Pick<Found, 'which'> & { readonly subject: AuditSubject; readonly costs: Costs };
-
-function eachSchema(look: (schema: JsonSchema, around: Around) => Remarks): AuditCheck['look'] {
-  return function* (subject) {
-    const costs = new Costs();
-    for (const { which, where, schema } of schemasOf(subject))
-      yield* sightingsAt(where, look(schema, { which, subject, costs }));
-  };
-}
-
-function eachPart(among: readonly Which[], look: (part: SchemaPart) => string | null): AuditCheck['look'] {
-  return function* (subject) {
-    for (const { which, where, schema } of schemasOf(subject)) {
-      if (!among.includes(which)) continue;
-      for (const part of schemaParts(schema).parts)
-        yield* sightingsAt(part.path === '' ? where : `${where} at ${shorten(part.path)}`, look(part));
-    }
-  };
+function* partsOf(subject: AuditSubject, wanted?: Which): Iterable<readonly [where: string, SchemaPart]> {
+  for (const [where, { which, schema }] of schemasOf(subject))
+    for (const part of wanted === undefined || which === wanted ? schemaParts(schema).parts : [])
+      yield [part.path === '' ? where : `${where} at ${shorten(part.path)}`, part];
 }
 
 function eachPattern(look: (pattern: string) => string | null): AuditCheck['look'] {
-  return eachPart(INPUT, ({ schema: { pattern, patternProperties } }) => {
+  return eachInputPart(({ schema: { pattern, patternProperties } }) => {
     const keys = typeof patternProperties === 'object' ? Object.keys(patternProperties ?? {}) : [];
     const all = typeof pattern === 'string' ? [pattern, ...keys] : keys;
     return all.map(look).find((each) => each !== null) ?? null;

@@ -22,17 +22,10 @@ const MOST_PLACES = 8;
 /** Words that negate a phrase, and how many others may be in between: "do not hesitate to" negates nothing. */
 const DENYING: ReadonlySet<string> = new Set(['not', 'never', 'dont', 'cannot', 'doesnt']);
 const MOST_DENIED = 1;
-const LEET: Readonly<Record<string, string>> = {
-  0: 'o',
-  1: 'i',
-  3: 'e',
-  4: 'a',
-  5: 's',
-  7: 't',
-  8: 'b',
-  '@': 'a',
-  $: 's',
-};
+/** The letters that digits and signs stand for, in pairs. */
+const LEET: ReadonlyMap<string, string> = new Map(
+  '0o 1i 3e 4a 5s 7t 8b @a $s'.split(' ').map((pair) => [pair.charAt(0), pair.charAt(1)]),
+);
 
 const TARGET = /\]\([^()\s]{1,500}\)/g;
 const NEWLINE = 0x0a;
@@ -152,12 +145,9 @@ function isTableRow(text: string, start: number): boolean {
 /** The same word where digits replace letters; `1` for both that it looks like. */
 function plainSteps(word: string): readonly Step[] | undefined {
   if (!/[0-9@$]/.test(word) || !/[a-z]/.test(word)) return undefined;
-  const plain = word.replace(/[0134578@$]/g, (sign) => LEET[sign] ?? sign);
-  return STEPS.get(plain) ?? (word.includes('1') ? STEPS.get(withL(word)) : undefined);
-}
-
-function withL(word: string): string {
-  return word.replace(/[0134578@$]/g, (sign) => (sign === '1' ? 'l' : (LEET[sign] ?? sign)));
+  const plain = word.replace(/[0-9@$]/g, (sign) => LEET.get(sign) ?? sign);
+  const withL = word.replace(/[0-9@$]/g, (sign) => (sign === '1' ? 'l' : (LEET.get(sign) ?? sign)));
+  return STEPS.get(plain) ?? STEPS.get(withL);
 }
 
 function isInWord(text: string, at: number): boolean {

@@ -89,7 +89,8 @@ const ENTRY = record({ version: 'u64', value: BYTES });
 const CONDITION = variant({ always: null, absent: null, version: 'u64' });
 const MESSAGE = record({ sender: 'string', body: BYTES });
 
-type HttpRequest = {
+/** What a guest wants sent, and which secret is inserted where: it replaces `{}` in `format`. */
+export type HttpRequest = {
   readonly method: string;
   readonly url: string;
   readonly headers: readonly (readonly [string, string])[];
@@ -110,12 +111,13 @@ const KIND_PARAM = ['kind', 'i32'] as const;
 const bytes = (name: string) => [[name, 'i32'] as const, [`${name}Length`, 'i32'] as const];
 
 type RowTerms = Omit<AbiFunction, 'fuel' | 'handledBy'>;
+type GatewayTerms = Omit<RowTerms, 'result'>;
 
 const inEngine = <const Terms extends RowTerms>(terms: Terms) =>
   ({ ...terms, fuel: 20, handledBy: 'engine' }) as const;
 
-const inGateway = <const Terms extends RowTerms>(terms: Terms) =>
-  ({ ...terms, fuel: 2_000, handledBy: 'gateway' }) as const;
+const inGateway = <const Terms extends GatewayTerms>(terms: Terms) =>
+  ({ ...terms, result: 'i32', fuel: 2_000, handledBy: 'gateway' }) as const;
 
 export const ABI_FUNCTIONS = [
   inEngine({
@@ -189,7 +191,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'http_request',
     params: [HANDLE, ...bytes('head'), ...bytes('body')],
-    result: 'i32',
     needs: 'http',
     sentence:
       'Makes a request. `head` is JSON: `method`, `url`, `headers` (a list of pairs) and, as `secret`, the handle of a secret and the header it goes into. Gives the length of the response: four bytes with the length of a JSON head (`status`, `headers`, `url`), the head, the body.',
@@ -210,7 +211,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'secret_read',
     params: [HANDLE],
-    result: 'i32',
     needs: 'secret',
     sentence: 'The length of a secret’s value, if its grant lets the guest see it.',
     component: {
@@ -223,7 +223,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'storage_get',
     params: [HANDLE, ...bytes('key')],
-    result: 'i32',
     needs: 'storage',
     sentence: 'The length of a stored entry: eight bytes with its version (a float), then the value.',
     component: {
@@ -239,7 +238,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'storage_put',
     params: [HANDLE, ...bytes('key'), ...bytes('value'), ['version', 'f64']],
-    result: 'i32',
     needs: 'storage',
     sentence: 'Stores a value: unconditionally (-1), only if there is none (0), or only over this version.',
     component: {
@@ -254,7 +252,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'storage_delete',
     params: [HANDLE, ...bytes('key'), ['version', 'f64']],
-    result: 'i32',
     needs: 'storage',
     sentence: 'Removes a value: unconditionally (-1), or only this version.',
     component: {
@@ -269,7 +266,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'storage_list',
     params: [HANDLE, ...bytes('prefix'), ...bytes('after'), ['limit', 'i32']],
-    result: 'i32',
     needs: 'storage',
     sentence: 'The length of a list of keys, as JSON, that are below a prefix and come after a key.',
     component: {
@@ -288,7 +284,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'channel_publish',
     params: [HANDLE, ...bytes('message')],
-    result: 'i32',
     needs: 'channel',
     sentence: 'Puts a message on a channel.',
     component: {
@@ -300,7 +295,6 @@ export const ABI_FUNCTIONS = [
   inGateway({
     name: 'channel_receive',
     params: [HANDLE, ['waitMs', 'i32']],
-    result: 'i32',
     needs: 'channel',
     sentence:
       'The length of the next message: four bytes with the length of a JSON head (the sender), the head, the message.',

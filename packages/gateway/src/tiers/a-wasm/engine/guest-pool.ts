@@ -44,7 +44,6 @@ type Module = { readonly compiled: Promise<CompiledModule>; readonly isLinked: b
 type Prepared = { readonly head: PreparedHead; readonly bytes: Uint8Array };
 type Done = { readonly head: DoneHead; readonly bytes: Uint8Array };
 
-/** How modules are compiled here. */
 const FORM: Form = 'thread';
 const FACTS: EngineFacts = { meter: METER_VERSION, form: FORM, isDeterministic: true };
 const ALL_FUNCTIONS = ABI_FUNCTIONS.map(({ name }) => name);
@@ -174,7 +173,6 @@ function requireShort(bytes: number, most: number): void {
   throw new WasmError('limit', message, { detail: 'formBytes' });
 }
 
-/** A call of a core module by the ABI. */
 function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
   const { tool, limits } = context.head;
   const { bytes, ...usage } = pool.exchange({ room: ABI_ALLOC, work: tool }, input, {

@@ -36,7 +36,6 @@ export type CallContext = {
   readonly printed: { stdout?: PrintedLines; stderr?: PrintedLines };
 };
 
-/** One call of a host function by a component. */
 export type Crossing = { readonly guest: Guest; readonly context: CallContext };
 
 /** Takes values of the parameter types of its function, and returns one of its result type. */

@@ -3,7 +3,8 @@
  * kind, four with the length of a head of JSON, the head, and raw bytes. Hostile code runs beside the engine, so the
  * gateway trusts nothing that it sends: neither lengths nor heads.
  */
-import type { EngineFacts } from '../../../core/recording.ts';
+import type { Limits } from '../../../core/limits.ts';
+import type { EngineFacts, Recording } from '../../../core/recording.ts';
 import type { CapabilityKind } from '../../../core/wasm.ts';
 import type { AbiName } from './abi.table.ts';
 
@@ -130,11 +131,7 @@ function isWhole(piece: Buffer): boolean {
 
 /* The heads of frames. Both sides are our code; the gateway still checks what an engine sends. */
 
-/** What a guest may use of an engine. */
-export type GuestLimits = {
-  readonly fuel: number;
-  readonly memoryBytes: number;
-  readonly outputBytes: number;
+export type GuestLimits = Pick<Limits, 'fuel' | 'memoryBytes' | 'outputBytes'> & {
   readonly logBytes: number;
 };
 
@@ -155,10 +152,9 @@ export type PrepareHead = { readonly memoryBytes: number };
 /** The result of preparing a module, with the form as the bytes; or why it was refused. */
 export type PreparedHead = FormHead | { readonly refused: ModuleRefusal };
 
-/** Why an engine refuses a module: its code and message. */
 export type ModuleRefusal = { readonly code: string; readonly message: string; readonly detail?: string };
 
-export type CallHead = {
+export type CallHead = Pick<Recording, 'startedMs' | 'seed' | 'config'> & {
   readonly key: string;
   /** Guests of different owners never share a pool. */
   readonly owner: string;
@@ -166,10 +162,6 @@ export type CallHead = {
   readonly functions: readonly AbiName[];
   readonly counts: Readonly<Record<CapabilityKind, number>>;
   readonly limits: GuestLimits;
-  readonly startedMs: number;
-  /** For its random bytes, in hexadecimal. */
-  readonly seed: string;
-  readonly config: Readonly<Record<string, string>>;
 };
 
 /** The longest texts of one request: more than any capability takes; anything longer is neither copied nor read. */
@@ -200,13 +192,9 @@ export type AnswerHead = { readonly result: number };
 
 export type LogHead = { readonly level: number };
 
-/** How a call ended; the bytes are its output, or the JSON of the error that the tool reported. */
-export type DoneHead = {
+/** How a call ended, of a trap with why; the bytes are its output, or the JSON of the error that the tool reported. */
+export type DoneHead = Partial<ModuleRefusal> & {
   readonly ending: 'returned' | 'failed' | 'trapped';
-  /** For a trap: the code of the engine and its message. */
-  readonly code?: string;
-  readonly message?: string;
-  readonly detail?: string;
   readonly fuelUsed: number;
   readonly isExact: boolean;
   readonly peakMemoryBytes: number;

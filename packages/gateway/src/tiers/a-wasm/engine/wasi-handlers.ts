@@ -68,7 +68,6 @@ const U64_BYTES = 8;
 
 const CLOSED = { tag: 'error', value: { tag: 'closed', value: null } } as const;
 
-/** How a tool reports that it failed. */
 export type ToolFailure = { readonly code: string; readonly message: string };
 
 /** Thrown for a guest that exits; the call has then failed, since there is no output. */
@@ -87,7 +86,6 @@ function inputOf(handle: number): void {
   if (handle !== STDIN) throw new Error(`Cannot read: ${handle} is not an input-stream`);
 }
 
-/** What is printed to a stream goes to the log. */
 function printedOf({ context }: Crossing, handle: number): PrintedLines {
   // Boundary: a forged handle of a stream permits no more than a real one, which takes the grant.
   const isGranted = context.head.functions.includes('log');

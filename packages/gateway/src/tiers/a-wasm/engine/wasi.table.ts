@@ -86,7 +86,6 @@ const outputMethods = (): Readonly<Record<string, WitFunction>> => {
   });
 };
 
-/** Functions of WASI that are implemented. */
 export const WASI_FUNCTIONS: readonly WorldRow[] = [
   ...rows('clocks/monotonic-clock', 'clock_ms', {
     now: func({}, 'u64'),

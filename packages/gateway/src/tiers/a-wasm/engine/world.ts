@@ -37,7 +37,6 @@ export const SKILL_FUNCTIONS: readonly WorldRow[] = ABI_FUNCTIONS.flatMap(
   },
 );
 
-/** Every function that a component can import. */
 export const WORLD_FUNCTIONS: readonly WorldRow[] = [
   ...SKILL_FUNCTIONS,
   ...WASI_FUNCTIONS,
@@ -55,7 +54,6 @@ const ROWS: ReadonlyMap<string, WorldRow> = new Map(
 const ASKED = /^([a-z0-9-]+:[a-z0-9-]+)\/([a-z0-9-]+)@(\d+\.\d+\.\d+)$/;
 const WASI_VERSION = /^0\.2\.\d{1,6}$/;
 
-/** What components are linked against. */
 export function worldOf(): World {
   return {
     knows: (interfaceName) => knownInterface(interfaceName) !== null,

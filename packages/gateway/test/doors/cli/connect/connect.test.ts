@@ -195,7 +195,10 @@ describe('palisade connect', () => {
   ])('keeps a file with %s so', async (_, before) => {
     const { run, json, write } = makeScratchHome();
     const path = write(FILE, before);
-    expect(await json(['connect', 'cursor'])).toMatchObject({ status: 'connected', notes: [] });
+    expect(await json(['connect', 'cursor'])).toMatchObject({
+      status: 'connected',
+      notes: [expect.stringContaining('Name directories with --workspace DIR.')],
+    });
     expect(textOf(path).startsWith(before.slice(0, 4).trimEnd())).toBe(true);
     expect(/[^\r]\n/.test(textOf(path))).toBe(!before.includes('\r') && before !== '{"a": 1}');
     expect((await run(['connect', 'cursor'])).out).toContain('already connected');
@@ -281,7 +284,12 @@ describe('palisade connect', () => {
     [['connect', 'cursor', '--http', '--project'], 'the token would be in a shared file'],
     [['connect', 'cursor', '--http', '--wrap', 'x'], 'expected one of them'],
     [['connect', 'cursor', '--project', '--file', 'x'], 'expected one of them'],
-    [['connect', 'cursor', '--workspace', '.'], 'expected --wrap SERVER'],
+    [['connect', 'cursor', '--workspace', '../home'], 'it is a home directory, expected the directory of'],
+    [
+      ['connect', 'cursor', '--workspace', '.', '--http'],
+      'Name them with process.workspaces in palisade.toml',
+    ],
+    [['connect', 'cursor', '--wrap', 'x', '--workspace', '.', '--workspace', '/x'], 'a server writes to one'],
     [['connect', '--http'], 'expected a CLIENT or --list'],
     [['disconnect', 'emacs'], 'it is unknown'],
   ])('refuses %j', async (args, why) => {
@@ -394,7 +402,10 @@ describe('palisade connect', () => {
     const { json, write } = makeScratchHome();
     write('.claude.json', '{ "a": 1, /* odd */ }');
     expect(await json(['connect', 'claude-code'])).toMatchObject({
-      notes: ['The file has comments or trailing commas, which Claude Code may not accept.'],
+      notes: [
+        expect.stringContaining('Name directories with --workspace DIR.'),
+        'The file has comments or trailing commas, which Claude Code may not accept.',
+      ],
     });
   });
 });

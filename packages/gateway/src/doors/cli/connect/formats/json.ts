@@ -34,7 +34,14 @@ const COMMA = 5;
 /** A comment that ends the line of a value, and the comma between them. */
 const COMMENT_BEHIND = /^(\s*,)?[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/[ \t]*(?=\r?\n))/;
 
-export const json: FileFormat = { name: 'JSON', read, insert, put, drop, line };
+export const json: FileFormat = {
+  name: 'JSON',
+  read,
+  insert,
+  put,
+  drop,
+  line: (_, name, value) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+};
 
 /** Whether a text has what strict JSON does not. */
 export function hasExtras(text: string): boolean {
@@ -51,18 +58,15 @@ function read(text: string): Result<unknown> {
     const root = parseTree(text, errors, LENIENT);
     const [first] = errors;
     if (first === undefined && root !== undefined) return accept(toValue(root));
-    const is = first === undefined ? 'it has no value' : spaced(printParseErrorCode(first.error));
+    // `CloseBraceExpected` becomes `close brace expected`.
+    const code = first && printParseErrorCode(first.error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
+    const is = code?.toLowerCase() ?? 'it has no value';
     return reject({ ...problem, is, position: positionAt(text, first?.offset ?? 0) });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     // Boundary: the parser calls itself for each level, so a file of brackets is refused and does not end the program.
     return reject({ ...problem, is: 'it is nested too deeply' });
   }
-}
-
-/** `CloseBraceExpected` becomes `close brace expected`. */
-function spaced(code: string): string {
-  return code.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
 
 function toValue(node: Node): unknown {
@@ -158,8 +162,4 @@ function nodeAt(text: string, path: ValuePath): Node | undefined {
 
 function endOf({ offset, length }: Node): number {
   return offset + length;
-}
-
-function line(_: Holder, name: string, value: Json): string {
-  return `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
 }

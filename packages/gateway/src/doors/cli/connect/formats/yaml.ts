@@ -39,14 +39,7 @@ const WRITING = { lineWidth: 0 };
 const STEP = 2;
 
 type Collection = YAMLMap<Node, Node | null> | YAMLSeq<Node>;
-type Item = {
-  readonly key: Node;
-  readonly node: Node | null;
-  readonly isPair: boolean;
-  readonly start: number;
-  readonly keyEnd: number;
-  readonly end: number;
-};
+type Item = ReturnType<typeof itemsOf>[number];
 
 export const yaml: FileFormat = {
   name: 'YAML',
@@ -94,7 +87,7 @@ function insert(text: string, { key, isList }: Holder, name: string, value: Json
   if (root === null || isNothing(root)) return appended(text, { [key]: item });
   if (!isMap(root)) throw new Uneditable('the file is not a map');
   const map = root as Collection;
-  const pair = itemAt(map, key);
+  const pair = memberOf(root, key);
   if (pair === undefined)
     return map.flow ? inBrackets(text, map, { [key]: item }) : appended(text, { [key]: item });
   const held = pair.node;
@@ -128,7 +121,7 @@ function put(text: string, path: ValuePath, value: Json): string {
   const field = String(path[path.length - 1]);
   if (!isMap(entry)) throw new Uneditable('the server is not a map');
   const map = entry as Collection;
-  const old = itemAt(map, field);
+  const old = memberOf(entry, field);
   if (old !== undefined) return splice(text, [replaced(text, old, value)]);
   if (map.flow) return inBrackets(text, map, { [field]: value });
   const line = itemsOf(map).find(({ node }) => isScalar(node) && !/^BLOCK_/.test(node.type ?? ''));
@@ -168,12 +161,9 @@ function inBrackets(text: string, { items, range }: Collection, item: Json): str
 function drop(text: string, path: ValuePath): string {
   const [parent, outer] = [nodeAt(text, path.slice(0, -1)), nodeAt(text, path.slice(0, -2))];
   const items = isCollection(parent) ? itemsOf(parent as Collection) : [];
-  const item = isCollection(parent) ? itemAt(parent as Collection, path[path.length - 1] ?? 0) : undefined;
+  const item = memberOf(parent, path.at(-1));
   if (item === undefined) throw new Uneditable('the value is missing');
-  const holder =
-    path.length > 1 && isCollection(outer)
-      ? itemAt(outer as Collection, path[path.length - 2] ?? 0)
-      : undefined;
+  const holder = memberOf(outer, path.at(-2));
   if (items.length === 1 && holder !== undefined)
     return splice(text, [replaced(text, holder, isSeq(parent) ? [] : {})]);
   if ((parent as Collection).flow === true) {
@@ -196,21 +186,20 @@ function rootOf(text: string): Node | null {
 
 function nodeAt(text: string, path: ValuePath): Node | null {
   let here = rootOf(text);
-  for (const step of path) {
-    const item = isCollection(here) ? itemAt(here as Collection, step) : undefined;
-    here = item?.node ?? null;
-  }
+  for (const step of path) here = memberOf(here, step)?.node ?? null;
   return here;
 }
 
-function itemAt(parent: Collection, step: string | number): Item | undefined {
-  return itemsOf(parent).find(({ key }, i) => (isSeq(parent) ? i : isScalar(key) && key.value) === step);
+function memberOf(parent: Node | null, step: string | number | undefined): Item | undefined {
+  if (!isCollection(parent)) return undefined;
+  const items = itemsOf(parent as Collection);
+  return items.find(({ key }, i) => (isSeq(parent) ? i : isScalar(key) && key.value) === step);
 }
 
 /** The members of a collection with their offsets: `keyEnd` is where the key ends, `end` where the value does. */
-function itemsOf({ items }: Collection): readonly Item[] {
+function itemsOf({ items }: Collection) {
   return items.map((item) => {
-    const [key, node] = isPair(item) ? [item.key, item.value] : [item, item];
+    const [key, node]: [Node, Node | null] = isPair(item) ? [item.key, item.value] : [item, item];
     const [start, keyEnd] = key.range ?? [0, 0];
     return { key, node, isPair: isPair(item), start, keyEnd, end: (node ?? key).range?.[1] ?? keyEnd };
   });

@@ -2,10 +2,7 @@ import type { Language } from '../compilers.table.ts';
 
 /** What a new skill has in each language: its source, and what else of it differs. */
 
-export type LanguageTemplate = {
-  readonly name: string;
-  readonly source: string;
-  readonly text: string;
+type LanguageTemplate = Readonly<Record<'name' | 'source' | 'text', string>> & {
   /** Files beside its source. */
   readonly more: Readonly<Record<string, string>>;
 };

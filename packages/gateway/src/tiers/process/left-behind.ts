@@ -1,0 +1,140 @@
+/** What a run left in its workspace: what it changed, what was taken back of it, and what is dangerous by its kind. */
+import type { Clock } from '../../core/clock.ts';
+import type { Json } from '../../core/json.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import type { Execution } from '../tier.ts';
+import { type Baseline, type Baselines, readBaseline, takeProtectedSnapshot } from '../workspace/baseline.ts';
+import { diffSnapshots, firstOf } from '../workspace/diff.ts';
+import { FINDINGS } from '../workspace/findings.table.ts';
+import { HeldDirectory, type HeldWorkspace } from '../workspace/held-directory.ts';
+import { type Finding, findingsIn } from '../workspace/hygiene.ts';
+import { quarantineOf } from '../workspace/quarantine.ts';
+import { setAside } from '../workspace/set-aside.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import type { Started } from './result.ts';
+import type { Ready } from './sandbox.ts';
+
+type LookKit = { readonly clock: Clock; readonly baselines: Baselines; readonly quarantine: string };
+
+/** The workspace before the run, held open to its end. */
+export type Before = {
+  readonly root: HeldDirectory;
+  readonly snapshot: Snapshot;
+  readonly baseline: Baseline;
+  readonly close: () => void;
+};
+
+/** The parts of a result about the workspace. */
+export type LeftBehind = {
+  readonly output: Readonly<Record<string, Json>>;
+  readonly isolation: Execution['isolation'];
+};
+
+type Ended = Started & {
+  readonly id: string;
+  readonly ready: Ready;
+  readonly terms: ProcessTerms;
+  readonly before: Before | null;
+  /** Whether what it wrote to protected files is taken back. */
+  readonly isKept: boolean;
+};
+
+const MOST_CHANGES = 200;
+const MOST_FINDINGS = 100;
+/** Boundary: a run that makes its workspace unreadable does not count as one that left nothing in it. */
+const UNSEEN: Finding = { path: '.', why: 'unseen', ...FINDINGS.unseen };
+const UNENDED: Finding = {
+  path: '.',
+  why: 'not-held',
+  severity: 'danger',
+  sentence: 'It is not certain that every process of the run had ended when protected files were restored.',
+};
+
+/** Looks at the workspace and copies its protected files; null where it cannot be read. */
+export async function lookBefore(
+  { clock, baselines }: LookKit,
+  { held, workspace }: { readonly held: HeldWorkspace; readonly workspace: string },
+): Promise<Before | null> {
+  let root: HeldDirectory | null = null;
+  try {
+    root = HeldDirectory.of(held.fd);
+    const snapshot = await takeProtectedSnapshot(root);
+    const { identity } = held;
+    const opened = root;
+    const nowMs = clock.nowMs();
+    const baseline = baselines.enter(identity, () => readBaseline(opened, snapshot, { workspace, nowMs }));
+    const close = () => {
+      baselines.leave(identity);
+      opened.close();
+    };
+    return { root, snapshot, baseline, close };
+  } catch {
+    root?.close();
+    return null;
+  }
+}
+
+/** Compares the workspace with what it was, and takes back what was written to protected files. */
+export async function lookAfter(kit: LookKit, ended: Ended): Promise<LeftBehind> {
+  const { before, terms, isKept } = ended;
+  const isOver = await hasEnded(ended);
+  const after = before === null ? null : await snapshotAfter(before, isKept).catch(() => null);
+  if (before === null || after === null) {
+    return {
+      output: { changes: [], findings: [told(UNSEEN)], workspaceSeen: 'not at all' },
+      isolation: factsOf('not held', 0, terms),
+    };
+  }
+  const { workspace, allowedWrites: allowed } = terms;
+  const keep = quarantineOf(kit.quarantine, ended.id);
+  const { root, baseline } = before;
+  const aside = setAside({ root, workspace, baseline, allowed, mayChange: isKept, keep }, after);
+  const changes = diffSnapshots(before.snapshot, after).filter(({ path }) => !aside.undone.has(path));
+  const all = [...aside.findings, ...(isOver ? [] : [UNENDED]), ...findingsIn(changes, after, workspace)];
+  const isWhole = before.snapshot.complete && after.complete;
+  const isHeld = isWhole && !all.some(({ why }) => why === 'not-held' || why === 'link-unjudged');
+  const listed = firstOf(changes, MOST_CHANGES);
+  const findings = firstOf(all, MOST_FINDINGS);
+  const isCompared = isWhole && !before.snapshot.isSparse && !after.isSparse;
+  return {
+    output: {
+      changes: listed.items.map(({ path, change, kind }) => ({ path, change, kind })),
+      ...(listed.more > 0 ? { moreChanges: listed.more } : {}),
+      findings: findings.items.map(told),
+      ...(findings.more > 0 ? { moreFindings: findings.more } : {}),
+      workspaceSeen: isCompared ? 'whole' : 'in part',
+    },
+    isolation: factsOf(isKept ? (isHeld ? 'held' : 'in part') : 'not held', aside.count, terms),
+  };
+}
+
+/** A directory that the run has closed is opened again; one that was closed before stays so. */
+function snapshotAfter({ root, snapshot }: Before, isKept: boolean): Promise<Snapshot> {
+  return takeProtectedSnapshot(
+    root,
+    (path, { ctimeNs }) => isKept && snapshot.entries.get(path)?.ctimeNs !== ctimeNs,
+  );
+}
+
+/** Boundary: nothing is restored while a process of the run could write it again. */
+async function hasEnded({ end, status, ready }: Ended): Promise<boolean> {
+  if (end.spawnError !== null || status?.done === true) return true;
+  if (status !== null && status.pid === null && status.failed !== null) return true;
+  return (await ready.sandbox.group?.kill()) === true;
+}
+
+function factsOf(
+  held: string,
+  setAsideCount: number,
+  { allowedWrites }: ProcessTerms,
+): Execution['isolation'] {
+  return {
+    protected_files: held,
+    ...(setAsideCount > 0 ? { set_aside: setAsideCount } : {}),
+    ...(allowedWrites.length > 0 ? { allowed_writes: allowedWrites.join(',') } : {}),
+  };
+}
+
+function told({ path, why, severity, sentence }: Finding): Json {
+  return { path, why, severity, sentence };
+}

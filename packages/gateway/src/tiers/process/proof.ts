@@ -1,0 +1,75 @@
+/**
+ * What the launcher reports from inside, compared with what the plan promises. The launcher compares first and does not
+ * start a command that lacks a promise; the gateway compares again what it reads.
+ */
+import type { Refused } from '../../core/outcome.ts';
+import { accept, type Result } from '../../core/result.ts';
+import type { CommandPlan, Expectation, TierPlan } from './plan.ts';
+import type { Facts } from './tier.ts';
+
+/** A fact that does not prove what the plan promises, and how it differs. */
+export type IsolationGap = { readonly fact: string; readonly text: string };
+
+/** The plan with the check of what is reported from inside; a tier can add its own. */
+export function proving(plan: Result<TierPlan, Refused>, ownNamespaces: Facts): Result<CommandPlan, Refused> {
+  if (!plan.ok) return plan;
+  const { expected, ...rest } = plan.value;
+  const missing: CommandPlan['missing'] = (facts) =>
+    missingFact(facts, expected.equal) ??
+    sharedNamespace(facts, expected.newNamespaces, ownNamespaces) ??
+    sameFact(facts, expected.other ?? {}) ??
+    otherItem(facts, expected.within ?? {});
+  return accept({ ...rest, gate: gateWords(expected, ownNamespaces), missing });
+}
+
+/** The launcher's arguments for the same checks. */
+function gateWords({ equal, newNamespaces, other, within }: Expectation, own: Facts): readonly string[] {
+  return [
+    ...Object.entries(equal).map(([name, value]) => `expect=${name}=${value}`),
+    ...newNamespaces.map((name) => `differ=ns.${name}=${own[name] ?? ''}`),
+    ...Object.entries(other ?? {}).map(([name, value]) => `differ=${name}=${value}`),
+    ...Object.entries(within ?? {}).map(([name, items]) => `within=${name}=${items.join(',')}`),
+  ];
+}
+
+/** The first fact that is not as expected; null when all are. */
+export function missingFact(facts: Facts, equal: Facts): IsolationGap | null {
+  for (const [name, expected] of Object.entries(equal)) {
+    const is = facts[name];
+    if (is !== expected)
+      return { fact: name, text: `${name} is ${is ?? 'not reported'}, expected ${expected}` };
+  }
+  return null;
+}
+
+/** Which namespace is the gateway's own although the plan has a new one; null when none is. */
+export function sharedNamespace(facts: Facts, names: readonly string[], own: Facts): IsolationGap | null {
+  for (const name of names) {
+    const is = facts[`ns.${name}`];
+    // Boundary: a namespace that was not reported counts as shared.
+    if (is === undefined || is === own[name])
+      return { fact: `ns.${name}`, text: `the ${name} namespace is the gateway's, expected a new one` };
+  }
+  return null;
+}
+
+function sameFact(facts: Facts, other: Facts): IsolationGap | null {
+  for (const [name, value] of Object.entries(other)) {
+    const is = facts[name];
+    if (is === undefined || is === value)
+      return { fact: name, text: `${name} is ${is ?? 'not reported'}, expected another value` };
+  }
+  return null;
+}
+
+/** Which item of a list should not be there, or is missing; null when the lists have the same items. */
+function otherItem(facts: Facts, within: NonNullable<Expectation['within']>): IsolationGap | null {
+  for (const [fact, expected] of Object.entries(within)) {
+    const items = (facts[fact] ?? '').split(',').filter((item) => item !== '');
+    const more = items.find((item) => !expected.includes(item));
+    if (more !== undefined) return { fact, text: `${fact} has "${more}", expected no such item` };
+    const less = expected.find((item) => !items.includes(item));
+    if (less !== undefined) return { fact, text: `${fact} lacks "${less}", expected it there` };
+  }
+  return null;
+}

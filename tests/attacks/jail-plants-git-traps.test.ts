@@ -1,0 +1,233 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { PROTECTED_NAMES } from '../../packages/gateway/src/core/protected.table.ts';
+import { type CommandGateway, sharedGateway } from '../fixtures/commands/index.ts';
+import { runScript } from '../fixtures/jail/index.ts';
+
+/** Everyday commands of git on the host, each of which springs some trap. */
+const STATUS = ['status'];
+const COMMIT = ['commit', '--quiet', '--allow-empty', '--message=x'];
+const LOG = ['-c', 'core.pager=cat', 'log', '-p', '--ext-diff'];
+
+type Trap = {
+  readonly name: string;
+  /** What the user has there before the run. */
+  readonly before?: string;
+  /** What the command does; `$TRAP` is a program that touches a file of the host. */
+  readonly script: string;
+  /** Where the user is afterwards, and what the user types. */
+  readonly at?: string;
+  readonly types: readonly string[];
+};
+
+const INIT = 'git init --quiet . && git commit --quiet --allow-empty --message=first';
+const HOOK = (file: string) => `printf '#!/bin/sh\\n%s\\n' "$TRAP" > ${file}; chmod +x ${file}`;
+const BARE = (at: string) =>
+  `mkdir -p ${at}/objects ${at}/refs ${at}/hooks; echo 'ref: refs/heads/main' > ${at}/HEAD`;
+const EVIL_CONFIG = (file: string) =>
+  `printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = ..\\n\\tfsmonitor = "%s; false"\\n' "$TRAP" > ${file}`;
+
+const TRAPS: readonly Trap[] = [
+  { name: 'a hook', before: INIT, script: HOOK('.git/hooks/pre-commit'), types: COMMIT },
+  {
+    name: 'a hook of a repository it made',
+    script: `${INIT}; ${HOOK('.git/hooks/post-commit')}`,
+    types: COMMIT,
+  },
+  { name: 'core.fsmonitor', before: INIT, script: 'git config core.fsmonitor "$TRAP; false"', types: STATUS },
+  {
+    name: 'core.hooksPath',
+    before: INIT,
+    script: `mkdir h; ${HOOK('h/pre-commit')}; git config core.hooksPath h`,
+    types: COMMIT,
+  },
+  {
+    name: 'a directory that core.hooksPath names already',
+    before: `${INIT}; mkdir h; git config core.hooksPath h`,
+    script: HOOK('h/pre-commit'),
+    types: COMMIT,
+  },
+  {
+    name: 'a file that is included already',
+    before: `${INIT}; git config include.path ../shared.config; touch shared.config`,
+    script: 'git config --file shared.config core.fsmonitor "$TRAP; false"',
+    types: STATUS,
+  },
+  {
+    name: 'an include',
+    before: INIT,
+    script: 'git config --file x core.fsmonitor "$TRAP; false"; git config include.path ../x',
+    types: STATUS,
+  },
+  {
+    name: 'a filter',
+    before: INIT,
+    script: 'echo "* filter=x" > .gitattributes; echo y > y; git config filter.x.clean "$TRAP"',
+    types: ['add', '--all'],
+  },
+  {
+    name: 'diff.external',
+    before: `${INIT}; echo 1 > f; git add f; git commit --quiet --message=f`,
+    script: 'git config diff.external "$TRAP"',
+    types: LOG,
+  },
+  {
+    name: 'an alias',
+    before: INIT,
+    script: 'git config alias.st "!$TRAP"',
+    types: ['st'],
+  },
+  {
+    name: 'an address of a remote',
+    before: INIT,
+    script:
+      'git config protocol.ext.allow always; git remote add o "ext::sh -c $(echo $TRAP | tr " " +)"; git config remote.o.url "ext::$TRAP"',
+    types: ['fetch', 'o'],
+  },
+  {
+    name: 'a file .git that leads to a repository of another name',
+    script: `${BARE('store')}; ${EVIL_CONFIG('store/config')}; echo 'gitdir: store' > .git`,
+    types: STATUS,
+  },
+  {
+    name: 'a link .git',
+    script: `${BARE('store')}; ${EVIL_CONFIG('store/config')}; ln -s store .git`,
+    types: STATUS,
+  },
+  {
+    name: 'a repository without a name, in a subdirectory',
+    script: `${BARE('docs/assets')}; ${EVIL_CONFIG('docs/assets/config')}`,
+    at: 'docs/assets',
+    types: STATUS,
+  },
+  {
+    name: 'a directory that commondir leads to',
+    before: INIT,
+    script: `mkdir -p c w; cp -r .git/objects .git/refs c; cp .git/HEAD w; ${EVIL_CONFIG('c/config')}; echo ../c > w/commondir; rm -rf .git; echo 'gitdir: w' > .git`,
+    types: STATUS,
+  },
+  {
+    name: 'the configuration of a worktree',
+    before: `${INIT}; git config extensions.worktreeConfig true; git worktree add --quiet wt`,
+    script: 'git -C wt config --worktree core.fsmonitor "$TRAP; false"',
+    at: 'wt',
+    types: STATUS,
+  },
+  {
+    name: 'a repository of a submodule',
+    before: `${INIT}; mkdir -p .git/modules/m sub; git init --quiet --bare .git/modules/m; echo 'gitdir: ../.git/modules/m' > sub/.git; git -C sub config core.bare false; git -C sub config core.worktree ../../../sub`,
+    script: HOOK('.git/modules/m/hooks/pre-commit'),
+    at: 'sub',
+    types: COMMIT,
+  },
+  {
+    name: 'a repository that was made elsewhere and moved',
+    before: INIT,
+    script: `cp -r .git copy; ${HOOK('copy/hooks/pre-commit')}; git config --file copy/config core.fsmonitor "$TRAP; false"; mv .git old; mv copy .git; rm -rf old`,
+    types: COMMIT,
+  },
+  {
+    name: 'a parent directory that was swapped',
+    before: `mkdir p; cd p; ${INIT}; cd ..`,
+    script: `cp -r p q; ${HOOK('q/.git/hooks/pre-commit')}; mv p r; mv q p`,
+    at: 'p',
+    types: COMMIT,
+  },
+  {
+    name: 'an exec line of a rebase',
+    before: `${INIT}; git commit --quiet --allow-empty --message=second`,
+    script: `GIT_SEQUENCE_EDITOR='sed -i 1s/.*/break/' git rebase --quiet --interactive HEAD~1; printf 'exec %s\\n' "$TRAP" >> .git/rebase-merge/git-rebase-todo`,
+    types: ['rebase', '--continue'],
+  },
+];
+
+const ME = {
+  GIT_AUTHOR_NAME: 'n',
+  GIT_AUTHOR_EMAIL: 'n@example.com',
+  GIT_COMMITTER_NAME: 'n',
+  GIT_COMMITTER_EMAIL: 'n@example.com',
+};
+const HOST_ENV = {
+  ...{ PATH: process.env.PATH, HOME: '/nonexistent', GIT_CONFIG_GLOBAL: '/dev/null', GIT_EDITOR: 'true' },
+  ...ME,
+};
+const IDENTITY = Object.entries(ME)
+  .map(([name, value]) => `export ${name}=${value}`)
+  .join('\n');
+
+let number = 0;
+/** Plants a trap in a folder of its own, or in the workspace itself, and acts as the user afterwards. */
+async function spring(
+  jail: CommandGateway,
+  trap: Trap,
+  { isRoot = false, ...more }: { isRoot?: boolean; allow_writes?: readonly string[] },
+) {
+  number += 1;
+  const folder = isRoot ? '.' : `f${number}`;
+  const here = join(jail.workspace, folder);
+  const sprung = join(dirname(jail.workspace), `sprung-${number}`);
+  mkdirSync(here, { recursive: true });
+  if (trap.before !== undefined) {
+    const made = spawnSync('bash', ['-ec', trap.before], { cwd: here, env: HOST_ENV, encoding: 'utf8' });
+    expect(made.status, made.stderr).toBe(0);
+  }
+  const script = `cd ${folder}\n${IDENTITY}\nexport TRAP="touch ${sprung}"\n${trap.script}\n`;
+  const end = await runScript(jail, script, more);
+  expect(end.output?.stderr, end.message).not.toMatch(/fatal|syntax error/);
+  spawnSync('git', [...trap.types], { cwd: join(here, trap.at ?? '.'), env: HOST_ENV, input: '' });
+  return { end, isSprung: existsSync(sprung), here };
+}
+
+describe('a command that sets a trap for git', () => {
+  const jail = sharedGateway();
+  const open = sharedGateway(`[process]\nallow_writes = ${JSON.stringify(PROTECTED_NAMES)}\n`);
+
+  test.each(TRAPS)('by $name: git on the host does not run it', async (trap) => {
+    const { end, isSprung } = await spring(jail, trap, {});
+    expect(isSprung).toBe(false);
+    expect(end.output?.findings.map(({ why }) => why)).toContain('set-aside');
+    expect(end.execution?.isolation).toMatchObject({ protected_files: 'held' });
+  });
+
+  test.each(TRAPS)('by $name: git runs it where the call was allowed to write it', async (trap) => {
+    const { end, isSprung } = await spring(open, trap, { allow_writes: PROTECTED_NAMES });
+    expect(end.output?.findings.filter(({ why }) => why === 'set-aside')).toEqual([]);
+    expect(isSprung).toBe(true);
+  });
+
+  test('in the workspace itself, in one run or in several', async () => {
+    const whole: Trap = { name: 'whole', script: `${BARE('.')}; ${EVIL_CONFIG('config')}`, types: STATUS };
+    onTestFinished(() => {
+      for (const each of [jail, open])
+        for (const part of ['HEAD', 'objects', 'refs', 'hooks', 'config'])
+          rmSync(join(each.workspace, part), { recursive: true, force: true });
+    });
+    expect((await spring(open, whole, { isRoot: true, allow_writes: PROTECTED_NAMES })).isSprung).toBe(true);
+    expect((await spring(jail, whole, { isRoot: true })).isSprung).toBe(false);
+    rmSync(join(jail.workspace, 'HEAD'));
+    // Without a HEAD it is not a repository yet, and an ordinary file is not protected.
+    const first = await runScript(jail, `export TRAP=x; ${EVIL_CONFIG('config')}`);
+    expect(first.output?.findings).toEqual([]);
+    const parts = { ...whole, script: `echo 'ref: refs/heads/main' > HEAD` };
+    const { end, isSprung } = await spring(jail, parts, { isRoot: true });
+    expect(isSprung).toBe(false);
+    expect(end.output?.findings).toMatchObject([{ path: 'config', why: 'set-aside' }]);
+    expect(readFileSync(join(jail.workspace, 'config'), 'utf8')).not.toContain('fsmonitor');
+  });
+
+  test('keeps what is harmless in a configuration, and what the user had there', async () => {
+    const here = join(jail.workspace, 'mixed');
+    mkdirSync(here);
+    spawnSync('git', ['init', '--quiet', here], { env: HOST_ENV });
+    const mine = '[core]\n\tpager = mine\n';
+    writeFileSync(join(here, '.git/config'), mine);
+    const script = 'git -C mixed remote add o https://x.example/y; git -C mixed config core.editor evil';
+    await runScript(jail, script);
+    const config = readFileSync(join(here, '.git/config'), 'utf8');
+    expect(config).toContain('url = https://x.example/y');
+    expect(config).toContain('pager = mine');
+    expect(config).not.toContain('evil');
+  });
+});

@@ -1,0 +1,151 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { heldGateway } from '../fixtures/commands/held.ts';
+import { openCommandGateway } from '../fixtures/commands/index.ts';
+import { type Ending, KEY, type Machine, makeMachine, PEOPLE } from '../fixtures/workspaces/machine.ts';
+import { sample, volume } from '../volume/volume.ts';
+
+/* A forbidden directory that has another path: by a bind mount, by an exchange while calls run, by a rename. */
+
+const program = heldGateway(new URL('../../packages/gateway/src/main.ts', import.meta.url));
+const MAY_MOUNT = process.getuid?.() === 0;
+const SCRIPT = 'cat key */key; echo planted > planted';
+
+/** What is mounted, under which name it is asked for, and what the refusal says. */
+const HIDDEN: readonly [what: string, source: (machine: Machine) => string, name: string, why: string][] = [
+  ['the keys', ({ ssh }) => ssh, 'mounted', 'by a mount'],
+  ['the home', ({ home }) => home, 'mounted', 'by a mount'],
+  ['keys in a mounted home', ({ home }) => home, 'mounted/.ssh', 'by a mount'],
+  ['the state directory', ({ state }) => state, 'mounted', 'by a mount'],
+  ['a directory of the system', () => '/etc/ssl', 'mounted', 'by a mount'],
+  ['a workspace in which the keys are mounted', ({ ssh }) => ssh, '.', 'contains the mount'],
+];
+
+/** Mounts a directory at another path; where only root may, and the tests are not, that it fails is the result. */
+function bindMount(source: string, target: string): boolean {
+  mkdirSync(target, { recursive: true });
+  const { status } = spawnSync('mount', ['--bind', source, target]);
+  if (status === 0) onTestFinished(() => void execFileSync('umount', [target]));
+  return status === 0;
+}
+
+describe.each(PEOPLE)('an agent of %s', (_, uid) => {
+  let machine: Machine;
+  beforeAll(async () => {
+    machine = makeMachine(await program(), uid);
+  });
+  afterAll(() => machine.remove());
+
+  const ask = (workspaces: readonly string[]): Promise<readonly Ending[]> => {
+    const inputs = workspaces.flatMap((workspace) =>
+      ['b', 'c'].map((tier) => ({ command: 'sh', args: ['-c', SCRIPT], tier, workspace })),
+    );
+    const flags = ['--workspace', machine.project];
+    return machine.doors['MCP over stdio']({ cwd: '/', flags }, inputs);
+  };
+
+  test.each(sample(HIDDEN, 3))('gets no bind mount of %s', async (__, source, name, why) => {
+    const target = join(machine.project, 'mounted');
+    const isMounted = bindMount(source(machine), target);
+    expect(isMounted).toBe(MAY_MOUNT);
+    if (source(machine) === machine.ssh) {
+      // The control: the path leads any program to the key.
+      const seen = machine.runPlainly('cat mounted/key', machine.project);
+      expect(seen).toBe(isMounted ? KEY : '');
+    }
+    const endings = await ask([join(machine.project, name)]);
+    for (const { code, message, output } of endings) {
+      expect(output?.stdout ?? '').not.toContain(KEY);
+      expect(code, message).toBe(isMounted ? 'runner/invalid-workspace' : code);
+      expect(message).toContain(isMounted ? why : '');
+    }
+    machine.demandUntouched();
+  });
+
+  test('gets a bind mount of a project', async () => {
+    const other = join(machine.base, 'other');
+    mkdirSync(other, { recursive: true });
+    writeFileSync(join(other, 'key'), 'of a project');
+    const target = join(machine.project, 'mounted');
+    bindMount(other, target);
+    writeFileSync(join(target, 'key'), 'of a project');
+    const [, inJail] = await ask([target]);
+    expect(inJail?.output?.stdout, inJail?.message).toContain('of a project');
+  });
+
+  test('gets nothing of a workspace that is exchanged for a link to the keys while calls run', async () => {
+    const { project, ssh } = machine;
+    const [here, link] = [join(project, 'src'), join(project, 'exchanged')];
+    symlinkSync(ssh, link);
+    const exchanger = spawn('/usr/bin/python3', ['-c', EXCHANGER, here, link], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    await once(exchanger.stdout, 'data');
+    const inputs = Array.from({ length: volume(24, 8) }, () => ({
+      ...{
+        command: 'sh',
+        args: ['-c', 'cat key; ls -a; echo planted > planted'],
+        tier: 'c',
+        workspace: here,
+      },
+    }));
+    const endings = await machine.doors['MCP over stdio'](
+      { cwd: '/', flags: ['--workspace', project] },
+      inputs,
+    );
+    // The control: who goes by the path sees the one and the other.
+    const seen = new Set(Array.from({ length: 2_000 }, () => readdirSync(here).includes('key')));
+    exchanger.stdin.end();
+    await once(exchanger, 'exit');
+    expect(seen.size).toBe(2);
+    for (const { output, message } of endings) expect(output?.stdout ?? '', message).not.toContain(KEY);
+    machine.demandUntouched();
+    const [, inJail] = await ask([project]);
+    expect(inJail?.output, inJail?.message).not.toBeNull();
+  });
+});
+
+/** Exchanges two names for ever, in one step each, until its input ends. */
+const EXCHANGER = `
+import ctypes, os, select, sys
+exchange = ctypes.CDLL(None, use_errno=True).renameat2
+print('ready', flush=True)
+while not select.select([0], [], [], 0)[0]:
+    exchange(-100, os.fsencode(sys.argv[1]), -100, os.fsencode(sys.argv[2]), 2)
+`;
+
+describe('a root around the state directory', () => {
+  test('gives its other directories, and neither the state nor anything around it', async () => {
+    const { run, stateDir, workspace } = await openCommandGateway(
+      (base) => `[process]\nworkspaces = ["${base}"]\n`,
+    );
+    const root = dirname(stateDir);
+    symlinkSync('../state', join(workspace, 'link'));
+    renameSync(workspace, join(root, 'renamed'));
+    symlinkSync('renamed', workspace);
+    const sh = (directory: string) =>
+      run({ command: 'sh', args: ['-c', 'ls; echo x > palisade.toml'], workspace: directory, tier: 'c' });
+    for (const path of [stateDir, root, join(stateDir, 'keys'), `${workspace}/link`, `${workspace}/../state`])
+      expect(await sh(path), path).toMatchObject({ code: 'runner/invalid-workspace', output: null });
+    expect(await sh(workspace)).toMatchObject({ code: 'ok' });
+    expect(readFileSync(join(root, 'renamed/palisade.toml'), 'utf8')).toBe('x\n');
+    expect(readFileSync(join(stateDir, 'palisade.toml'), 'utf8')).toContain('workspaces = ');
+  });
+
+  test('is refused when it is loaded if it is a forbidden directory itself', async () => {
+    await expect(openCommandGateway('[process]\nworkspaces = ["/root"]\n')).rejects.toMatchObject({
+      code: 'config/invalid',
+      message:
+        'Cannot use process.workspaces "/root": it is a home directory, expected the directory of a project',
+    });
+    await expect(openCommandGateway('[process]\nworkspaces = ["/var/tmp"]\n')).rejects.toMatchObject({
+      code: 'config/invalid',
+    });
+    const upstream = '[[upstream]]\nname = "x"\ncommand = ["true"]\nworkspace = "/root/.ssh"\n';
+    await expect(openCommandGateway(upstream)).rejects.toMatchObject({ code: 'config/invalid' });
+    await expect(openCommandGateway(upstream.replace('/root/.ssh', '/srv/x'))).resolves.toBeDefined();
+  });
+});
