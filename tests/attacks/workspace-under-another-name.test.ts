@@ -1,8 +1,8 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beginExchanges } from '../fixtures/commands/exchanger.ts';
 import { heldGateway } from '../fixtures/commands/held.ts';
 import { openCommandGateway } from '../fixtures/commands/index.ts';
 import { type Ending, KEY, type Machine, makeMachine, PEOPLE } from '../fixtures/workspaces/machine.ts';
@@ -80,42 +80,25 @@ describe.each(PEOPLE)('an agent of %s', (_, uid) => {
     const { project, ssh } = machine;
     const [here, link] = [join(project, 'src'), join(project, 'exchanged')];
     symlinkSync(ssh, link);
-    const exchanger = spawn('/usr/bin/python3', ['-c', EXCHANGER, here, link], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    await once(exchanger.stdout, 'data');
+    const exchanger = await beginExchanges(here, link);
     const inputs = Array.from({ length: volume(24, 8) }, () => ({
-      ...{
-        command: 'sh',
-        args: ['-c', 'cat key; ls -a; echo planted > planted'],
-        tier: 'c',
-        workspace: here,
-      },
+      command: 'sh',
+      args: ['-c', 'cat key; ls -a; echo planted > planted'],
+      tier: 'c',
+      workspace: here,
     }));
     const endings = await machine.doors['MCP over stdio'](
       { cwd: '/', flags: ['--workspace', project] },
       inputs,
     );
-    // The control: who goes by the path sees the one and the other.
-    const seen = new Set(Array.from({ length: 2_000 }, () => readdirSync(here).includes('key')));
-    exchanger.stdin.end();
-    await once(exchanger, 'exit');
-    expect(seen.size).toBe(2);
+    await exchanger.untilBothSeen();
+    await exchanger.stop();
     for (const { output, message } of endings) expect(output?.stdout ?? '', message).not.toContain(KEY);
     machine.demandUntouched();
     const [, inJail] = await ask([project]);
     expect(inJail?.output, inJail?.message).not.toBeNull();
   });
 });
-
-/** Exchanges two names for ever, in one step each, until its input ends. */
-const EXCHANGER = `
-import ctypes, os, select, sys
-exchange = ctypes.CDLL(None, use_errno=True).renameat2
-print('ready', flush=True)
-while not select.select([0], [], [], 0)[0]:
-    exchange(-100, os.fsencode(sys.argv[1]), -100, os.fsencode(sys.argv[2]), 2)
-`;
 
 describe('a root around the state directory', () => {
   test('gives its other directories, and neither the state nor anything around it', async () => {
