@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { textAssets } from './tools/assets.mjs';
 
+// What a run draws by chance of its rows (tests/volume); to repeat a run, give it the same number.
+process.env.PALISADE_DRAW ??= Math.random().toFixed(6);
+console.log(`PALISADE_DRAW=${process.env.PALISADE_DRAW}`);
+
 const conditions = ['palisade-source', 'node', 'import', 'default'];
 
 /** Two more than there are processors: tests wait for processes, sockets and disks for a good part of their time. */
