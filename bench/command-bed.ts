@@ -56,6 +56,8 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
     closing: new Cleanup(AT_ONCE),
     networks: networks(),
     baselines: new Baselines(),
+    leftRuns: null,
+    starterOf: () => '',
     quarantine: join(workspace, '../quarantine'),
   };
   const cold = { ...kit, warm: new WarmSandboxes({ size: 0, idleMs: 1 }) };

@@ -18,7 +18,7 @@ import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Line, Opened, Records } from './invoke/gateway.ts';
 import { invoke, RunningCalls } from './invoke/invoke.ts';
 import { MIGRATIONS } from './invoke/migrations.ts';
-import { closeRecords, foundState, recover, releaseRecords } from './invoke/records.ts';
+import { closeRecords, foundState, recover, releaseRecords, reportLeftRun } from './invoke/records.ts';
 import { auditOnSchedule, openSkills } from './invoke/skills/audit.ts';
 import { Journal, Roller } from './journal/journal.ts';
 import { Segments } from './journal/segments.ts';
@@ -180,7 +180,11 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     engineFiles: ENGINES,
     realStateDir,
     node: process.execPath,
+    forbidden: runner.deps().forbidden,
+    onLeft: (run) => reportLeftRun(records, run, options.log ?? NO_LOG),
   });
+  // Before any run: none may take what was planted for the state before it.
+  await opened.restoreLeft();
   const line: Line = {
     ...records,
     policy,

@@ -1,11 +1,13 @@
 import { pruneApprovals } from '../approval/requests.ts';
 import { prune, settle } from '../budget/budget.ts';
 import { CodedError } from '../core/coded-error.ts';
+import type { Log } from '../core/log.ts';
 import { fail } from '../core/outcome.ts';
 import { readHead } from '../journal/head.ts';
 import type { OpenCall, Roller } from '../journal/journal.ts';
 import { recordAt } from '../journal/search.ts';
 import { pruneResults } from '../results/results.ts';
+import type { LeftRun } from '../tiers/workspace/left-runs.ts';
 import type { CallFacts } from './admit.ts';
 import { appendEnding, UNKNOWN_EXECUTION } from './finish.ts';
 import type { Records } from './gateway.ts';
@@ -51,6 +53,28 @@ function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: 
     ran: { startedAt, execution: UNKNOWN_EXECUTION },
     trace,
   });
+}
+
+/** More are in the log, and in the quarantine. */
+const MOST_RESTORED = 50;
+
+/** Records what became of the workspace of a run that a killed process has left, and logs a line for each file of it. */
+export function reportLeftRun({ store, journal }: Records, run: LeftRun, log: Log): void {
+  const { kind, call, workspace, file } = run;
+  const findings = kind === 'workspace-restored' ? run.findings : [];
+  for (const { path, why, sentence } of findings) log('warn', why, { call, workspace, path, sentence });
+  const facts =
+    kind === 'workspace-restored'
+      ? {
+          whole: run.isWhole,
+          findings: findings.slice(0, MOST_RESTORED).map(({ path, why }) => ({ path, why })),
+        }
+      : { why: run.why, file: `running/${file}` };
+  const isQuiet = kind === 'workspace-restored' && run.isWhole && findings.length === 0;
+  log(isQuiet ? 'info' : 'warn', kind, { call, workspace, ...facts });
+  if (isQuiet) return;
+  const body = { workspace, ...facts };
+  store.commit((tx) => journal.append(tx, { kind, call, body })).catch(() => undefined);
 }
 
 /** The first key and the first record of a new state directory, created by exactly one process. */

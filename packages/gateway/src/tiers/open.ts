@@ -6,6 +6,7 @@ import type { Clock, Random } from '../core/clock.ts';
 import type { TierName } from '../core/tool.ts';
 import type { SecretGrant } from '../core/wasm.ts';
 import { type Lookup, LookupTurns, systemLookup } from '../egress/resolve.ts';
+import type { ForbiddenPlaces } from '../runner/forbidden.ts';
 import { allowListOf, LiveHosts } from '../runner/host-lists.ts';
 import { grantSecrets } from '../runner/secrets.ts';
 import { settingsOf } from '../runner/settings.ts';
@@ -21,6 +22,7 @@ import { type NetworkOptions, type Networks, networksOf } from './network/networ
 import { type Commands, openCommands } from './process/open.ts';
 import { Scratches } from './process/scratch.ts';
 import type { Tier } from './tier.ts';
+import type { LeftRun } from './workspace/left-runs.ts';
 
 export type OpenTiersOptions = {
   readonly config: Config;
@@ -42,6 +44,9 @@ export type OpenTiersOptions = {
   /** The state directory without links, which distinguishes our groups from those of others. */
   readonly realStateDir: string;
   readonly node: string;
+  readonly forbidden: ForbiddenPlaces;
+  /** Told what became of runs that killed gateways have left. */
+  readonly onLeft: (run: LeftRun) => void;
 };
 
 export type OpenedTiers = {
@@ -49,6 +54,7 @@ export type OpenedTiers = {
   readonly engines: EnginePool;
   readonly ready: ReadyModules;
   readonly inspect: Commands['inspect'];
+  readonly restoreLeft: Commands['restoreLeft'];
   readonly close: () => Promise<void>;
 };
 
@@ -69,6 +75,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     warm: isLasting ? config.process.warm : 0,
     networks: networksFor(options, turns),
     quarantine: join(options.stateDir, 'quarantine'),
+    left: { folder: join(options.stateDir, 'running'), forbidden: options.forbidden, onLeft: options.onLeft },
   });
   // Not awaited: what cannot be ended now is tried again at the next start.
   commands.sweep().catch(() => undefined);
@@ -100,7 +107,8 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   };
   const tiers = { builtin: builtinTier(clock, version), a: wasm.tier, ...commands.tiers };
   const inspect = async () => [...(await commands.inspect()), await inspectEngines(wasm.pool)];
-  return { tiers, engines: wasm.pool, ready: wasm.ready, inspect, close };
+  const { restoreLeft } = commands;
+  return { tiers, engines: wasm.pool, ready: wasm.ready, inspect, restoreLeft, close };
 }
 
 /** The value of a secret for a call, with its use recorded; null where the call has none of that name. */

@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { orElse } from '../../core/or-else.ts';
 import {
   type End,
   type Exit,
@@ -54,6 +55,11 @@ export class Starter {
     } catch (error) {
       return Promise.resolve(errorName(error));
     }
+  }
+
+  /** The pid of the starter for this launcher, which is started where there is none; null where that fails. */
+  pidOf(launcher: string): number | null {
+    return orElse(() => this.#linkTo(launcher).pid, null);
   }
 
   /** Ends the starter and everything that it still runs. */
@@ -111,6 +117,10 @@ class Link {
     socket.on('error', () => undefined);
     socket.once('close', () => this.#onGone('ESRCH'));
     this.#holdOpen(false);
+  }
+
+  get pid(): number | null {
+    return this.#process.pid ?? null;
   }
 
   start(plan: StartPlan): Promise<LiveChild | string> {

@@ -1,5 +1,6 @@
 /** What a run left in its workspace: what it changed, what was taken back of it, and what is dangerous by its kind. */
 import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { Execution } from '../tier.ts';
@@ -8,13 +9,22 @@ import { diffSnapshots, firstOf } from '../workspace/diff.ts';
 import { FINDINGS } from '../workspace/findings.table.ts';
 import { HeldDirectory, type HeldWorkspace } from '../workspace/held-directory.ts';
 import { type Finding, findingsIn } from '../workspace/hygiene.ts';
+import type { LeftRuns } from '../workspace/left-runs.ts';
 import { quarantineOf } from '../workspace/quarantine.ts';
 import { setAside } from '../workspace/set-aside.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import type { Started } from './result.ts';
 import type { Ready } from './sandbox.ts';
 
-type LookKit = { readonly clock: Clock; readonly baselines: Baselines; readonly quarantine: string };
+type LookKit = {
+  readonly clock: Clock;
+  readonly baselines: Baselines;
+  readonly quarantine: string;
+  /** Keeps runs for the case that the gateway is killed; null where no other gateway follows. */
+  readonly leftRuns: LeftRuns | null;
+  readonly starterOf: (launcher: string) => string;
+  readonly launcher: string;
+};
 
 /** The workspace before the run, held open to its end. */
 export type Before = {
@@ -50,28 +60,59 @@ const UNENDED: Finding = {
   sentence: 'It is not certain that every process of the run had ended when protected files were restored.',
 };
 
-/** Looks at the workspace and copies its protected files; null where it cannot be read. */
-export async function lookBefore(
-  { clock, baselines }: LookKit,
-  { held, workspace }: { readonly held: HeldWorkspace; readonly workspace: string },
-): Promise<Before | null> {
-  let root: HeldDirectory | null = null;
+type Beginning = {
+  readonly held: HeldWorkspace;
+  readonly terms: ProcessTerms;
+  readonly id: string;
+  readonly isKept: boolean;
+};
+
+/**
+ * Looks at the workspace and copies its protected files; null where it cannot be read. Throws where the copies cannot be
+ * kept for the case that the gateway is killed.
+ */
+export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before | null> {
+  const { identity, fd } = run.held;
+  const undo: (() => void)[] = [];
+  const close = () => {
+    for (const act of undo.splice(0).reverse()) act();
+  };
   try {
-    root = HeldDirectory.of(held.fd);
+    if (run.isKept) undo.push(() => kit.baselines.leave(identity));
+    const shared = run.isKept ? kit.baselines.enter(identity) : { baseline: kit.baselines.of(identity) };
+    const { workspace } = run.terms;
+    const others = run.isKept ? await kit.leftRuns?.settle(run.held, workspace) : null;
+    const root = HeldDirectory.of(fd);
+    undo.push(() => root.close());
     const snapshot = await takeProtectedSnapshot(root);
-    const { identity } = held;
-    const opened = root;
-    const nowMs = clock.nowMs();
-    const baseline = baselines.enter(identity, () => readBaseline(opened, snapshot, { workspace, nowMs }));
-    const close = () => {
-      baselines.leave(identity);
-      opened.close();
-    };
+    const nowMs = kit.clock.nowMs();
+    const baseline =
+      shared.baseline ?? others ?? newBaseline(kit, run, readBaseline(root, snapshot, { workspace, nowMs }));
+    shared.baseline = baseline;
+    if (run.isKept) undo.push(keepRun(kit, run, { baseline, nowMs }));
     return { root, snapshot, baseline, close };
-  } catch {
-    root?.close();
+  } catch (error) {
+    close();
+    if (error instanceof CodedError) throw error;
     return null;
   }
+}
+
+/** Boundary: a run of another gateway that has begun meanwhile may have planted what was read. */
+function newBaseline({ leftRuns }: LookKit, { held, isKept }: Beginning, own: Baseline): Baseline {
+  return (isKept ? leftRuns?.baselineIn(held) : null) ?? own;
+}
+
+function keepRun(
+  { leftRuns, starterOf, launcher }: LookKit,
+  { held, terms, id }: Beginning,
+  { baseline, nowMs: takenMs }: { readonly baseline: Baseline; readonly nowMs: number },
+): () => void {
+  const { workspace, allowedWrites: allowed } = terms;
+  const { identity, born } = held;
+  const starter = starterOf(launcher);
+  const run = { call: id, workspace, identity, born, allowed, starter, takenMs, baseline };
+  return leftRuns?.keep(run) ?? (() => undefined);
 }
 
 /** Compares the workspace with what it was, and takes back what was written to protected files. */

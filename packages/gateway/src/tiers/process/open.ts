@@ -9,6 +9,8 @@ import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
 import type { Networks } from '../network/networks.ts';
 import { Baselines } from '../workspace/baseline.ts';
+import { LeftRuns, type LeftRunsOptions, processIdentity } from '../workspace/left-runs.ts';
+import { RunFiles } from '../workspace/run-files.ts';
 import { commandTiers } from './index.ts';
 import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
@@ -29,6 +31,8 @@ type CommandOptions = {
   readonly networks: Networks;
   /** The folder for what runs wrote to protected files. */
   readonly quarantine: string;
+  /** Where runs are kept for the case that the gateway is killed; without it they are not. */
+  readonly left?: Pick<LeftRunsOptions, 'forbidden' | 'onLeft'> & { readonly folder: string };
 };
 
 export type Commands = {
@@ -36,6 +40,8 @@ export type Commands = {
   readonly inspect: () => Promise<readonly TierRow[]>;
   /** Ends what killed gateways have left of their runs. Returns at once where there is nothing. */
   readonly sweep: () => Promise<Swept>;
+  /** Restores the workspaces of runs that killed gateways have left. */
+  readonly restoreLeft: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -79,15 +85,27 @@ export function openCommands(options: CommandOptions): Commands {
     return trials;
   };
   const start = (launcher: string, plan: StartPlan) => starter.start(launcher, plan);
-  const shared = { clock, queue, runs, warm, closing, networks, baselines: new Baselines(), quarantine };
-  const kit = { ...shared, runAs, limits, nextTrial, start, makeGroup };
   const sweep = () => sweepCgroups(cgroups, isGone);
+  const leftRuns = leftRunsOf(options, sweep);
+  const starterOf = (launcher: string) => processIdentity(starter.pidOf(launcher));
+  const shared = { clock, queue, runs, warm, closing, networks, baselines: new Baselines(), quarantine };
+  const kit = { ...shared, leftRuns, starterOf, runAs, limits, nextTrial, start, makeGroup };
   const inspect = () => inspectTiers({ options: probeOptions, kit, probeCgroups: cgroups.probe });
   const close = async () => {
     await Promise.all([warm.close(), closing.finish()]);
     starter.close();
   };
-  return { tiers: commandTiers(kit, probeOptions), inspect, sweep, close };
+  const restoreLeft = async () => leftRuns?.restoreAll();
+  return { tiers: commandTiers(kit, probeOptions), inspect, sweep, restoreLeft, close };
+}
+
+function leftRunsOf(
+  { left, owner, isGone, quarantine }: CommandOptions,
+  endGroups: LeftRunsOptions['endGroups'],
+): LeftRuns | null {
+  if (left === undefined) return null;
+  const { folder, ...rest } = left;
+  return new LeftRuns({ ...rest, files: new RunFiles(folder, owner.process), isGone, quarantine, endGroups });
 }
 
 /** Also in the group: the launcher or bubblewrap outside, and the first process of the namespaces. */

@@ -17,6 +17,7 @@ import { SAMPLE_PASS } from '../network/plan.ts';
 import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import type { Baselines } from '../workspace/baseline.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
+import type { LeftRuns } from '../workspace/left-runs.ts';
 import { proofOf } from './held-run.ts';
 import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
@@ -48,6 +49,10 @@ export type CommandKit = SandboxKit & {
   readonly baselines: Baselines;
   /** The folder for what runs wrote to protected files. */
   readonly quarantine: string;
+  /** Keeps runs for the case that the gateway is killed; null where no other gateway follows. */
+  readonly leftRuns: LeftRuns | null;
+  /** The process that ends all processes of a run. */
+  readonly starterOf: (launcher: string) => string;
 };
 
 /** Runs the command of a granted call to its end. */
@@ -109,6 +114,7 @@ type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
 async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: RunContext) {
   const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), context) };
   const { terms } = job;
+  const isKept = tier.name === 'c' && context.dialogue === undefined;
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
@@ -117,7 +123,7 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     const { runner, egressBytes } = job;
     const { stillPermitted: mayGoOn, dialogue } = context;
     network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts: dialogue?.hosts });
-    before = await lookBefore(kit, { held, workspace: terms.workspace });
+    before = await lookBefore(kit, { held, terms, id: runner.id, isKept });
     demandUnchanged(job, held);
     const wish = { id: job.runner.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
     // A command with a dialogue runs for long, so no other call needs a sandbox like it soon.
@@ -131,7 +137,6 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
       demandUnchanged(job, held);
       ran = await start(kit, { ready, job, network }, context);
     }
-    const isKept = tier.name === 'c' && dialogue === undefined;
     const left = await lookAfter(kit, { ...ran, ready, terms, before, isKept, id: runner.id });
     // The reported limit is the requested one, not what the wait had left of it.
     return resultOf(tier, { ...ran, ready, terms: asked.terms, left, network });

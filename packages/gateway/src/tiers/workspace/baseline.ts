@@ -36,7 +36,7 @@ export const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The times of a file advance in steps, of 10 ms at most. */
-const FRESH_MS = 100;
+export const FRESH_MS = 100;
 
 type Unlocks = (path: string, facts: { readonly ctimeNs: bigint }) => boolean;
 
@@ -117,16 +117,24 @@ export function readIn(root: HeldDirectory, path: string, maxBytes: number): Buf
   return inDirectory(root, path, (held, name) => held.readFile(name, maxBytes));
 }
 
+/** What the runs of a workspace share: the baseline of the first of them, once it is made. */
+type SharedBaseline = { baseline: Baseline | null; runs: number };
+
 /** The baselines of runs that have not ended, by workspace. */
 export class Baselines {
-  readonly #shared = new Map<string, { readonly baseline: Baseline; runs: number }>();
+  readonly #shared = new Map<string, SharedBaseline>();
 
-  /** The baseline for a run; the caller gives it back at the end. */
-  enter(workspace: string, make: () => Baseline): Baseline {
-    const shared = this.#shared.get(workspace) ?? { baseline: make(), runs: 0 };
+  /** The baseline that the runs in a workspace share now. */
+  of(workspace: string): Baseline | null {
+    return this.#shared.get(workspace)?.baseline ?? null;
+  }
+
+  /** Joins the runs of a workspace, before anything in it is looked at; the caller leaves at the end. */
+  enter(workspace: string): SharedBaseline {
+    const shared = this.#shared.get(workspace) ?? { baseline: null, runs: 0 };
     shared.runs += 1;
     this.#shared.set(workspace, shared);
-    return shared.baseline;
+    return shared;
   }
 
   leave(workspace: string): void {

@@ -171,6 +171,8 @@ export type HeldWorkspace = {
   readonly fd: number;
   /** Distinguishes it from every other directory that exists at the same time. */
   readonly identity: string;
+  /** When it was made; empty where the file system does not tell. */
+  readonly born: string;
   readonly owner: { readonly uid: number; readonly gid: number };
   readonly isInPlace: () => boolean;
   readonly close: () => void;
@@ -188,7 +190,7 @@ export function holdWorkspace(path: string): HeldWorkspace {
     // Boundary: a link that replaced a directory on the path leads elsewhere, which this reveals.
     const reached = readlinkSync(`/proc/self/fd/${fd}`);
     if (reached !== path) throw gone(path, 'leads to another directory');
-    const { uid, gid, dev, ino } = fstatSync(fd, { bigint: true });
+    const { uid, gid, dev, ino, birthtimeNs, ctimeNs } = fstatSync(fd, { bigint: true });
     const isInPlace = () => {
       const now = lstatSync(path, { bigint: true, throwIfNoEntry: false });
       return now?.dev === dev && now.ino === ino;
@@ -196,6 +198,8 @@ export function holdWorkspace(path: string): HeldWorkspace {
     return {
       fd,
       identity: `${dev}:${ino}`,
+      // Where the kernel does not tell, Node gives the time of the last change.
+      born: birthtimeNs === ctimeNs ? '' : `${birthtimeNs}`,
       owner: { uid: Number(uid), gid: Number(gid) },
       isInPlace,
       close: () => closeSync(fd),
@@ -204,6 +208,23 @@ export function holdWorkspace(path: string): HeldWorkspace {
     closeSync(fd);
     throw error;
   }
+}
+
+/** The same for a directory that a run may have closed to its owner since then: that one is opened again. */
+export function holdAgain(
+  path: string,
+  { identity, sinceNs }: { readonly identity: string; readonly sinceNs: bigint },
+): HeldWorkspace {
+  const fd = openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    const { dev, ino, mode, ctimeNs } = fstatSync(fd, { bigint: true });
+    const isClosed = (mode & 0o700n) !== 0o700n;
+    if (isClosed && identity === `${dev}:${ino}` && ctimeNs >= sinceNs)
+      chmodSync(`/proc/self/fd/${fd}`, Number(mode & 0o7777n) | 0o700);
+  } finally {
+    closeSync(fd);
+  }
+  return holdWorkspace(path);
 }
 
 function gone(path: string, what: string): CodedError {

@@ -20,7 +20,8 @@ export function quarantineOf(folder: string, callId: string): Keep {
   let left = MAX_BYTES;
   return (about, bytes) =>
     orElse(() => {
-      if (files === 0) makeFolder(folder, name);
+      // What a gateway kept that was killed in the meantime stays as it is.
+      if (files === 0) files = makeFolder(folder, name);
       files += 1;
       left -= bytes?.length ?? 0;
       if (files > MAX_FILES || left < 0) return null;
@@ -33,9 +34,11 @@ export function quarantineOf(folder: string, callId: string): Keep {
     }, null);
 }
 
-function makeFolder(folder: string, name: string): void {
+/** Returns the last number that is taken. */
+function makeFolder(folder: string, name: string): number {
   mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
   // Ids of calls begin with their time, so the first ones are the oldest.
   const extra = readdirSync(folder).sort().slice(0, -MAX_FOLDERS);
   for (const old of extra) if (old !== name) rmSync(join(folder, old), { recursive: true, force: true });
+  return Math.max(0, ...readdirSync(join(folder, name)).map((file) => Number.parseInt(file, 10) || 0));
 }

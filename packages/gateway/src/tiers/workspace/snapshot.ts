@@ -22,7 +22,8 @@ const KINDS = {
 } as const;
 const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[];
 
-export type EntryKind = keyof typeof KINDS | 'unknown';
+export const ENTRY_KINDS = [...KIND_NAMES, 'unknown'] as const;
+export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 /** The lstat of one name. */
 export type Entry = {

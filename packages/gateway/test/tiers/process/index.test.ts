@@ -40,6 +40,8 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     closing: new Cleanup(64),
     networks: NO_NETWORKS,
     baselines: new Baselines(),
+    leftRuns: null,
+    starterOf: () => '',
     quarantine: join(openDirectory(), 'quarantine'),
   };
   const { c } = commandTiers(kit, machine({ clock, bwraps: [bwrap] }));
