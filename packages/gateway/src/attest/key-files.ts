@@ -71,11 +71,6 @@ export function readPrivate(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-export function stampOf(path: string): string {
-  const { ino, mtimeMs, size, mode } = statSync(path);
-  return `${ino}:${mtimeMs}:${size}:${mode}`;
-}
-
 export function openUnfinished(path: string, mode: number): { readonly path: string; readonly fd: number } {
   for (let attempt = 0; ; attempt++) {
     const unfinished = `${path}.${process.pid}-${attempt}${UNFINISHED}`;

@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   canonicalize,
@@ -181,7 +181,7 @@ export class Keys implements Signer {
   #load(): files.SigningKey {
     const path = join(this.#directory, CURRENT);
     try {
-      const stamp = files.stampOf(path);
+      const stamp = stampOf(path);
       if (this.#key === null || stamp !== this.#stamp) {
         this.#key = files.decodeKey(files.readPrivate(path));
         this.#stamp = stamp;
@@ -226,6 +226,12 @@ export class Keys implements Signer {
   #write(name: string, text: string, mode: number): void {
     files.writeWhole(this.#directory, name, name.endsWith('.json') ? `${text}\n` : text, mode);
   }
+}
+
+/** Differs when the file at the path is another one, or has other contents. */
+function stampOf(path: string): string {
+  const { ino, mtimeMs, size, mode } = statSync(path);
+  return `${ino}:${mtimeMs}:${size}:${mode}`;
 }
 
 function documentName(key: files.SigningKey): string {

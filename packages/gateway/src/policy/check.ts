@@ -8,7 +8,7 @@ import {
   type TypeAndId,
   Workbench,
 } from './cedar.ts';
-import { SKILL_CATEGORY, UPSTREAM_CATEGORY, uidOf, viewTool } from './entities.ts';
+import { printTool, SKILL_CATEGORY, UPSTREAM_CATEGORY, uidOf, viewTool } from './entities.ts';
 import { POLICY_LIMITS } from './limits.ts';
 import {
   namedActions,
@@ -94,11 +94,6 @@ export function checkKey(files: readonly PolicyFile[], tools: readonly Tool[], c
     tools: views,
     files: files.map(({ name, text }) => [name, text]),
   });
-}
-
-/** A tool as far as a check looks at it. */
-export function printTool(tool: Tool): string {
-  return [tool.id, tool.category, tool.skill?.id ?? '', viewTool(tool).schema.name].join(' ');
 }
 
 function refuseSet(problems: readonly PolicyProblem[], warnings: readonly PolicyProblem[]): CheckResult {

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { type CedarLoader, cedarVersion, loadCedar, Workbench } from './cedar.ts';
-import { type CheckResult, checkKey, checkPolicies, isHarmless, printTool } from './check.ts';
+import { type CheckResult, checkKey, checkPolicies, isHarmless } from './check.ts';
 import { Decider, type PolicyAnswer } from './decider.ts';
-import { Directory, type Groups } from './entities.ts';
+import { Directory, type Groups, printTool } from './entities.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
 import * as memory from './memory.ts';
 import { type NamedEntities, namedIn, type ToolsOf } from './parse.ts';

@@ -58,6 +58,11 @@ export function viewTool(tool: Tool): ToolView {
   return cached(views, tool, () => makeView(tool));
 }
 
+/** A tool as far as the check of policies looks at it. */
+export function printTool(tool: Tool): string {
+  return [tool.id, tool.category, tool.skill?.id ?? '', viewTool(tool).schema.name].join(' ');
+}
+
 function makeView(tool: Tool): ToolView {
   const uid = { type: 'Tool', id: tool.id };
   const plan = planInput(tool.inputSchema);

@@ -26,9 +26,11 @@ import type { Recorder } from './recorder.ts';
 /** What one call can reach through the gateway, under the grants of its tool. */
 type HostContext = {
   readonly grants: WasmGrants;
-  readonly http: Omit<HttpTerms, 'secretOf'>;
+  readonly signal: AbortSignal;
+  /** Null where it may send no request. */
+  readonly http: Omit<HttpTerms, 'secretOf'> | null;
   readonly spaces: readonly Space[];
-  /** Null where the tenant has too many channels. */
+  /** Null where it has none, or the tenant has too many channels. */
   readonly channels: CallChannels | null;
   readonly secret: (granted: SecretGrant) => Promise<string | null>;
   readonly operatorSecrets: OperatorSecrets;
@@ -79,25 +81,16 @@ const NEEDS: ReadonlyMap<string, string | null> = new Map(
 export function openHostFunctions(
   options: WasmTierOptions,
   grants: WasmGrants,
-  { identity, signal, egressBytes, network, recorder, onDenied }: HostOptions,
+  host: HostOptions,
 ): HostFunctions {
-  const { clock, random, newLookup, own, openSpace, secret, trust, operatorSecrets } = options;
+  const { identity, signal, network, recorder, onDenied } = host;
+  const { openSpace, secret, operatorSecrets } = options;
   const channels = joinChannels(options.channels, identity, grants.channels);
   const spaces = grants.storage.map((each) => openSpace(identity, each));
   const context: HostContext = {
     grants,
-    http: {
-      signal,
-      clock,
-      random,
-      network,
-      resolve: { lookup: newLookup(), own: own(), lookupMs: LOOKUP_MS },
-      ...(trust === undefined ? {} : { trust }),
-      // Boundary: each request gets what the others of the call have left.
-      get limits() {
-        return { wireBytes: egressBytes - network.bytes };
-      },
-    },
+    signal,
+    http: grants.http.length === 0 ? null : httpTerms(options, host),
     spaces,
     channels,
     operatorSecrets,
@@ -118,7 +111,26 @@ export function openHostFunctions(
   return { answer: recorder.around(answering(context, onDenied)), close };
 }
 
+function httpTerms(
+  { clock, random, newLookup, own, trust }: WasmTierOptions,
+  { signal, egressBytes, network }: HostOptions,
+): Omit<HttpTerms, 'secretOf'> {
+  return {
+    signal,
+    clock,
+    random,
+    network,
+    resolve: { lookup: newLookup(), own: own(), lookupMs: LOOKUP_MS },
+    ...(trust === undefined ? {} : { trust }),
+    // Boundary: each request gets what the others of the call have left.
+    get limits() {
+      return { wireBytes: egressBytes - network.bytes };
+    },
+  };
+}
+
 function joinChannels(channels: Channels, identity: CallIdentity, granted: WasmGrants['channels']) {
+  if (granted.length === 0) return null;
   const { tenant, principal, skill } = identity;
   const named = (use: 'publish' | 'receive') => granted.filter((each) => each[use]).map(({ name }) => name);
   return channels.join({
@@ -155,11 +167,11 @@ function indexOf(name: string, handle: number, grants: WasmGrants): number | nul
 }
 
 function sendRequest({ index, texts }: HostRequest, context: HostContext): HostReply | Promise<HostReply> {
-  const { grants, operatorSecrets } = context;
+  const { grants, http, operatorSecrets } = context;
   const [head = NO_BYTES, body = NO_BYTES] = texts;
   const entry = grants.http[index];
   // Boundary: a capability that was requested but not granted has a handle with nothing behind it.
-  if (entry === undefined || entry === null) return refuseWith('denied');
+  if (entry === undefined || entry === null || http === null) return refuseWith('denied');
   const secretOf = (handle: number) => {
     const secret = grants.secrets[handle - CAPABILITY_KINDS.secret.firstHandle];
     if (secret === undefined) return null;
@@ -167,7 +179,7 @@ function sendRequest({ index, texts }: HostRequest, context: HostContext): HostR
     const isFor = secretHosts(secret, operatorSecrets);
     return { name, mayReveal, isFor, read: () => context.secret(secret) };
   };
-  return requestFor(entry, head, body, { ...context.http, secretOf });
+  return requestFor(entry, head, body, { ...http, secretOf });
 }
 
 /** Boundary: a secret that may only be used is never returned, whichever handle is passed. */
@@ -193,7 +205,7 @@ async function receive(
   const channel = context.grants.channels[index];
   if (channel === undefined || !channel.receive || context.channels === null) return refuseWith('denied');
   const patienceMs = Math.max(0, Math.min(waitMs, MOST_WAIT_MS));
-  const message = await context.channels.wait(channel.name, context.http.signal, patienceMs);
+  const message = await context.channels.wait(channel.name, context.signal, patienceMs);
   if (message === null || message === 'denied') return refuseWith('missing');
   const { bytes, sender, missed } = message;
   return answerWith(withHead({ sender, missed }, bytes));

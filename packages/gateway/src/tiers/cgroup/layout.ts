@@ -1,3 +1,5 @@
+import { isWithin, type Mount, parseMounts } from '../../core/paths.ts';
+
 /** One tree of groups: where it is mounted, and our own group in it. */
 export type Hierarchy = {
   readonly mount: string;
@@ -24,7 +26,7 @@ type OwnGroups = ReadonlyMap<string, string>;
 
 /** Finds the trees of groups. It only reads text and never throws; what it cannot parse counts as absent. */
 export function findCgroups(read: (path: string) => string | null): CgroupLayout {
-  const mounts = reachable(parseMountinfo(read('/proc/self/mountinfo') ?? ''), ({ type }) =>
+  const mounts = reachable(parseMounts(read('/proc/self/mountinfo') ?? ''), ({ type }) =>
     /^cgroup2?$/.test(type),
   );
   const own = parseOwnGroups(read('/proc/self/cgroup') ?? '');
@@ -88,7 +90,7 @@ function bestOf(mounts: readonly Mount[], ownPath: string): Hierarchy | null {
   const rated = mounts.map((mount) => {
     const own = ownBelow(mount.root, ownPath);
     const writable = !mount.options.includes('ro') && !mount.superOptions.includes('ro');
-    return { mount: mount.mountPoint, own, rank: (writable ? 2 : 0) + (own === null ? 0 : 1) };
+    return { mount: mount.point, own, rank: (writable ? 2 : 0) + (own === null ? 0 : 1) };
   });
   const [best] = rated.sort((a, b) => b.rank - a.rank);
   return best === undefined ? null : { mount: best.mount, own: best.own };
@@ -98,43 +100,9 @@ function bestOf(mounts: readonly Mount[], ownPath: string): Hierarchy | null {
 function ownBelow(root: string, path: string): string | null {
   // Boundary: ".." means the groups above a cgroup namespace, whose names are hidden; joined, it would leave the mount.
   if (`${root}/${path}`.split('/').includes('..')) return null;
-  if (path.endsWith(' (deleted)') || !isBelow(path, root)) return null;
+  if (path.endsWith(' (deleted)') || !isWithin(path, root)) return null;
   const below = root === '/' ? path : path.slice(root.length);
   return below === '' ? '/' : below;
-}
-
-/** One line of /proc/self/mountinfo, with its escapes undone. */
-export type Mount = {
-  readonly id: number;
-  readonly parent: number;
-  /** Which directory of the file system is mounted; it differs from "/" in a bind mount. */
-  readonly root: string;
-  readonly mountPoint: string;
-  readonly type: string;
-  readonly options: readonly string[];
-  /** Options of the file system itself; for cgroup v1 they name the controllers. */
-  readonly superOptions: readonly string[];
-};
-
-const LINE = /^(\d+) (\d+) \d+:\d+ (\S+) (\S+) (\S+)(?: \S+)* - (\S+) \S* (\S+)$/;
-
-/** Parses the mount table; an invalid line is skipped. */
-function parseMountinfo(text: string): Mount[] {
-  return text.split('\n').flatMap((line) => {
-    const [, id, parent, root, mountPoint, options, type, superOptions] = LINE.exec(line) ?? [];
-    if (root === undefined || mountPoint === undefined || type === undefined) return [];
-    return [
-      {
-        id: Number(id),
-        parent: Number(parent),
-        root: unescapePath(root),
-        mountPoint: unescapePath(mountPoint),
-        type,
-        options: options?.split(',') ?? [],
-        superOptions: superOptions?.split(',') ?? [],
-      },
-    ];
-  });
 }
 
 /** The mounts that are still reachable by path: the table also lists those that another mount covers. */
@@ -150,7 +118,7 @@ function reachable(mounts: readonly Mount[], wanted: (mount: Mount) => boolean):
 
   function isCovered(mount: Mount): boolean {
     const seen = new Set<number>();
-    if (children.get(mount.id)?.some(({ mountPoint }) => mountPoint === mount.mountPoint)) return true;
+    if (children.get(mount.id)?.some(({ point }) => point === mount.point)) return true;
     for (let at: Mount | undefined = mount; at !== undefined && !seen.has(at.id); at = byId.get(at.parent)) {
       seen.add(at.id);
       const below = at;
@@ -163,16 +131,5 @@ function reachable(mounts: readonly Mount[], wanted: (mount: Mount) => boolean):
 
 /** True when `other`, mounted on the same file system as `mount`, is an ancestor of it. */
 function covers(other: Mount, mount: Mount): boolean {
-  return isBelow(mount.mountPoint, other.mountPoint) && mount.mountPoint !== other.mountPoint;
-}
-
-/** True for a path that is the directory or lies in it. */
-function isBelow(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`);
-}
-
-function unescapePath(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, octal: string) =>
-    String.fromCharCode(Number.parseInt(octal, 8) & 0xff),
-  );
+  return isWithin(mount.point, other.point) && mount.point !== other.point;
 }

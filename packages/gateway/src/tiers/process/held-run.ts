@@ -9,8 +9,8 @@ import type { End } from '../child/child.ts';
 import { parseStatus } from '../child/status.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
 import { holdWorkspace } from '../workspace/held-directory.ts';
-import { limitsHeld } from './limits-held.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
+import { limitsHeld } from './proof.ts';
 import type { CommandKit } from './run.ts';
 import { openSandbox, runInSandbox, type Sandbox } from './sandbox.ts';
 

@@ -10,10 +10,10 @@ import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { type HeldRun, holdRun } from './held-run.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
+import { checkMounts } from './sandbox.ts';
 import type { Found, Lack, Probed, ProbeOptions, ProcessTier } from './tier.ts';
 import { PROCESS_TIERS } from './tiers.table.ts';
 import { type Trial, type TrialKit, tryTier } from './trial.ts';
-import { checkMounts } from './workspace-mounts.ts';
 
 /** What both tiers need to run commands and trials. */
 export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit;

@@ -13,7 +13,7 @@ import type { LeftRuns } from '../workspace/left-runs.ts';
 import { quarantineOf } from '../workspace/quarantine.ts';
 import { setAside } from '../workspace/set-aside.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import type { Started } from './result.ts';
+import type { Started } from './ending.ts';
 import type { Ready } from './sandbox.ts';
 
 type LookKit = {

@@ -18,10 +18,10 @@ import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import type { Baselines } from '../workspace/baseline.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import type { LeftRuns } from '../workspace/left-runs.ts';
+import { resultOf, type Started, unstarted } from './ending.ts';
 import { proofOf } from './held-run.ts';
 import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
-import { resultOf, type Started, unstarted } from './result.ts';
 import {
   demandPlan,
   identityOf,

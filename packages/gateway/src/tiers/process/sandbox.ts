@@ -3,11 +3,12 @@
  * a launcher in it that waits for the command. So a warm sandbox can be ready for a command that is not requested yet.
  * The caller who opens one uses it once, or closes it.
  */
-import { lstatSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
 import { orElse } from '../../core/or-else.ts';
 import type { Refused } from '../../core/outcome.ts';
+import { isWithin, parseMounts } from '../../core/paths.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
 import {
@@ -24,8 +25,7 @@ import { lastWordIn } from '../child/status.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
 import type { HeldWorkspace } from '../workspace/held-directory.ts';
 import { openDescriptors } from './descriptors.ts';
-import type { CommandPlan, CommandTier } from './plan.ts';
-import { checkMounts, readMounts } from './workspace-mounts.ts';
+import { type CommandPlan, type CommandTier, unenforceable } from './plan.ts';
 
 /** What is needed to make sandboxes. */
 export type SandboxKit = {
@@ -207,4 +207,29 @@ function descriptorText(descriptor: Descriptor, { fd }: HeldWorkspace): unknown 
 function fileText(look: () => { readonly dev: bigint; readonly ino: bigint }): string {
   const file = orElse(look, null);
   return file === null ? 'gone' : `${file.dev}:${file.ino}`;
+}
+
+function readMounts(): string {
+  return readFileSync('/proc/self/mountinfo', 'utf8');
+}
+
+/**
+ * Returns null when a run in this tier can have the workspace. Boundary: decided before anything is started, because a
+ * jail would show a mount in the workspace, or what it covers, and a command could write there at once. Without a jail
+ * an ordinary user's command sees what that user sees.
+ */
+export function checkMounts(
+  { name }: Pick<CommandTier, 'name'>,
+  { runAs }: Pick<SandboxKit, 'runAs'>,
+  workspace: string,
+  mounts = readMounts(),
+): Refused | null {
+  if (name !== 'c' && runAs === null) return null;
+  const points = parseMounts(mounts).map(({ point }) => point);
+  const mount = points.find((point) => point !== workspace && isWithin(point, workspace));
+  if (mount === undefined) return null;
+  return unenforceable(
+    `Cannot use the workspace "${workspace}": "${mount}" is a mount point, expected a directory with no mount in it`,
+    `Unmount it with \`umount\`, or choose a workspace without it.`,
+  );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ownNamespaces } from '../../../src/tiers/process/machine.ts';
-import { missingFact, proving, sharedNamespace } from '../../../src/tiers/process/proof.ts';
+import { limitsHeld, missingFact, proving, sharedNamespace } from '../../../src/tiers/process/proof.ts';
 
 describe('missingFact()', () => {
   const expected = { nnp: '1', groups: '' };
@@ -84,5 +84,29 @@ describe('proving()', () => {
     [{ mounts_rw: '/project' }, 'mounts_rw lacks "/tmp", expected it there'],
   ])('checks again what was reported, as %j', (changes, gap) => {
     expect(proved.value.missing({ ...PROOF, ...changes })?.text ?? null).toBe(gap);
+  });
+});
+
+describe('limitsHeld()', () => {
+  const facts = () => ({ cgroup_kind: 'v1', memory_max_bytes: 64 });
+
+  test('a run without a group claims no limit of its tree but what samples show', () => {
+    expect(limitsHeld(null)).toEqual({
+      cgroup_kind: 'none',
+      limit_cpu_time: 'sampled: at least what is reported was used',
+      limit_memory: 'not held: only the data of each process',
+      limit_processes: 'the user of the command',
+    });
+  });
+
+  test.each([
+    [true, true, 'control group', 'control group'],
+    [true, false, 'control group', 'control group, except for buffers of TCP'],
+    [false, true, 'sampled: at least what is reported was used', 'control group'],
+  ])('a group that counts CPU time (%s) and TCP (%s) claims as much', (countsCpu, countsTcp, cpu, memory) => {
+    expect(limitsHeld({ facts, countsCpu, countsTcp })).toEqual({
+      ...facts(),
+      ...{ limit_cpu_time: cpu, limit_memory: memory, limit_processes: 'control group' },
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Exit, LiveChild } from '../../../src/tiers/child/child.ts';
 import type { CommandPlan } from '../../../src/tiers/process/plan.ts';
-import { runInSandbox, type Sandbox, type Serve } from '../../../src/tiers/process/sandbox.ts';
+import { checkMounts, runInSandbox, type Sandbox, type Serve } from '../../../src/tiers/process/sandbox.ts';
 import { sampleTerms } from '../terms.ts';
 
 const PLAN: CommandPlan = {
@@ -73,5 +73,43 @@ describe('a command with a network', () => {
     expect(ended.signal).toBe('SIGKILL');
     expect(kill).toHaveBeenCalled();
     expect(end).not.toHaveBeenCalled();
+  });
+});
+
+const line = (point: string) => `36 27 0:33 / ${point} rw,relatime - ext4 /dev/vda rw`;
+
+describe('checkMounts()', () => {
+  const mounts = line('/project/inner');
+  const root = { runAs: { uid: 61_000, gid: 61_000 } };
+
+  test.each([
+    ['/project/inner', '/project/inner'],
+    ['/project/a/b/c', '/project/a/b/c'],
+    ['/project/a\\040b', '/project/a b'],
+    ['/project/é', '/project/é'],
+  ])('finds %s', (point, found) => {
+    expect(checkMounts({ name: 'c' }, root, '/project', `${line('/')}\n${line(point)}`)?.message).toContain(
+      `"${found}" is a mount point`,
+    );
+  });
+
+  test.each(['/', '/project', '/workspace', '/other/project', ''])('passes over %j', (point) => {
+    expect(checkMounts({ name: 'c' }, root, '/project', `${line(point)}\n`)).toBeNull();
+  });
+
+  test.each<['b' | 'c', typeof root | { runAs: null }]>([
+    ['c', { runAs: null }],
+    ['c', root],
+    ['b', root],
+  ])('refuses it in tier %s where the run would see something else, as %j', (name, kit) => {
+    expect(checkMounts({ name }, kit, '/project', mounts)).toMatchObject({
+      code: 'tier/unenforceable',
+      message: expect.stringContaining('"/project/inner" is a mount point'),
+    });
+    expect(checkMounts({ name }, kit, '/other', mounts)).toBeNull();
+  });
+
+  test('accepts it where the command sees the machine as its user does', () => {
+    expect(checkMounts({ name: 'b' }, { runAs: null }, '/project', mounts)).toBeNull();
   });
 });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isWithin } from '../../src/core/paths.ts';
-import { judgeRoot, judgeWorkspace, prepareJudgement } from '../../src/runner/judge.ts';
-import { locationOf, type Mount, parseMounts } from '../../src/runner/mounts.ts';
+import { isWithin, locationOf, type Mount, parseMounts } from '../../src/core/paths.ts';
+import { judgeRoot, judgeWorkspace, prepareJudgement } from '../../src/runner/forbidden.ts';
 import { type Place, SYSTEM_PLACES } from '../../src/runner/places.table.ts';
 
 const STATE = '/srv/palisade/state';
