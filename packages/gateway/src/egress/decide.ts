@@ -1,6 +1,6 @@
 import { quote } from '../core/hostile-text.ts';
 import { sentenceOf } from '../core/result.ts';
-import { type Address, formatAddress, isInside } from './address.ts';
+import { type Address, carriedBy, formatAddress, isInside, type Special, specialRange } from './address.ts';
 import { type AllowList, rulesByPattern, rulesFor } from './allowlist.ts';
 import { DEFAULT_PORTS, formatAuthority, formatHost, type Host, parseHost, type Site } from './authority.ts';
 import type { Own } from './resolve.ts';
@@ -14,7 +14,6 @@ import {
   type Term,
   unmetTerm,
 } from './rule-set.ts';
-import { carriedBy, type Special, specialRange } from './special.ts';
 
 /*
  * Decides whether a request may leave, from the list and the request alone. A denying entry beats every allowing one,

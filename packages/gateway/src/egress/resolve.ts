@@ -3,12 +3,11 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { rootCertificates } from 'node:tls';
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Problem, type Result, unfit } from '../core/result.ts';
-import { type Address, isSameAddress, parseAddress } from './address.ts';
+import { type Address, carriedBy, isSameAddress, parseAddress, specialRange } from './address.ts';
 import type { AllowList } from './allowlist.ts';
 import { formatAuthority, type HostName } from './authority.ts';
 import { type Denial, decide, denyAddress, type EgressRequest } from './decide.ts';
 import { EGRESS_LIMITS } from './limits.ts';
-import { carriedBy, specialRange } from './special.ts';
 
 /*
  * Finds the addresses that a request may connect to. The list decides before any query leaves; the name is looked up

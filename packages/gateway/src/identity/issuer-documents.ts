@@ -2,13 +2,12 @@ import type { Clock } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import { accept, type Result, reject, sentenceOf } from '../core/result.ts';
 import { parseStrict } from '../core/strict-json.ts';
-import { type Address, parseAddress } from '../egress/address.ts';
+import { type Address, parseAddress, specialRange } from '../egress/address.ts';
 import { type AllowList, parseAllowList } from '../egress/allowlist.ts';
 import { formatAuthority } from '../egress/authority.ts';
 import { fetchFor } from '../egress/fetch/fetch.ts';
 import type { FetchTerms } from '../egress/fetch/outcome.ts';
 import { type Lookup, lookUp, ownOf, systemLookup } from '../egress/resolve.ts';
-import { specialRange } from '../egress/special.ts';
 import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
 
 /*

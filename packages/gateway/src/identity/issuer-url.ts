@@ -1,7 +1,7 @@
 import type { OauthConfig } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
+import { specialRange } from '../egress/address.ts';
 import { formatHost, type Host, type HttpUrl, parseHttpUrl } from '../egress/authority.ts';
-import { specialRange } from '../egress/special.ts';
 
 /** The one name that means this machine everywhere (RFC 6761); it is never looked up. */
 const LOCALHOST = 'localhost';

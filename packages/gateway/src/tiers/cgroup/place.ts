@@ -7,8 +7,7 @@
 import { basename, dirname, join } from 'node:path';
 import { accept, type Result, reject } from '../../core/result.ts';
 import type { Lack } from '../process/tier.ts';
-import type { Controller, GroupLimits } from './controllers.table.ts';
-import { type GroupFiles, reasonOf, tryRemove } from './group-files.ts';
+import { type Controller, type GroupFiles, type GroupLimits, reasonOf, tryRemove } from './group-files.ts';
 import { type CgroupLayout, type Hierarchy, NEEDED_CONTROLLERS, wordsOf } from './layout.ts';
 import { makePart, type Place } from './run-group.ts';
 

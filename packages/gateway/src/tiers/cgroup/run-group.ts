@@ -1,8 +1,15 @@
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { orElse } from '../../core/or-else.ts';
-import { type Controller, type GroupLimits, LIMITS, USAGE, type Usage } from './controllers.table.ts';
-import { type GroupFiles, tryRemove } from './group-files.ts';
+import {
+  type Controller,
+  type GroupFiles,
+  type GroupLimits,
+  LIMITS,
+  tryRemove,
+  USAGE,
+  type Usage,
+} from './group-files.ts';
 
 export type GroupUsage = {
   readonly peakMemoryBytes: number | null;

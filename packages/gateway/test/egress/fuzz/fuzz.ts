@@ -1,11 +1,10 @@
 /** Tries random spellings, hosts and lists, and compares what the room says with the URL parser of Node and the oracle. */
 import { isIPv4 } from 'node:net';
 import { sentenceOf } from '../../../src/core/result.ts';
-import { type Address, formatAddress, parseAddress } from '../../../src/egress/address.ts';
+import { type Address, formatAddress, parseAddress, specialRange } from '../../../src/egress/address.ts';
 import { type AllowList, parseAllowList } from '../../../src/egress/allowlist.ts';
 import { formatHost, type Host, parseHost } from '../../../src/egress/authority.ts';
 import { decide, type EgressDecision, type EgressRequest } from '../../../src/egress/decide.ts';
-import { specialRange } from '../../../src/egress/special.ts';
 import {
   type Meant,
   makeAddress,

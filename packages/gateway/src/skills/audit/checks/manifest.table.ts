@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../../core/limits.ts';
+import { specialRange } from '../../../egress/address.ts';
 import { parseRule, type Rule } from '../../../egress/rule.ts';
-import { specialRange } from '../../../egress/special.ts';
 import type { Manifest, ManifestTool } from '../../manifest/manifest.ts';
 import { compareVersions, parseVersion } from '../../semver.ts';
 import { type AuditCheck, each, ifAny, note, refusal, type Sighting, warning } from '../check.ts';

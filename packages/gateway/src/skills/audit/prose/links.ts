@@ -1,5 +1,4 @@
-import { formatAddress, parseAddress } from '../../../egress/address.ts';
-import { specialRange } from '../../../egress/special.ts';
+import { formatAddress, parseAddress, specialRange } from '../../../egress/address.ts';
 import { DOUBTFUL_HOSTS } from './links.table.ts';
 
 /** A link that a reader should not follow unseen. */

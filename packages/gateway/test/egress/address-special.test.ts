@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../src/core/result.ts';
-import { formatAddress, isInside, parseRange } from '../../src/egress/address.ts';
+import { carriedBy, formatAddress, isInside, parseRange, specialRange } from '../../src/egress/address.ts';
 import { SPECIAL_RANGES } from '../../src/egress/address-ranges.table.ts';
-import { carriedBy, specialRange } from '../../src/egress/special.ts';
 import { addressOf } from './sample.ts';
 
 function nameOf(text: string): string | null {
