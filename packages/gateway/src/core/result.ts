@@ -44,3 +44,12 @@ export function unfit(subject: string, is: string, expected: string) {
 export function sentenceOf({ subject, is, expected }: Problem): string {
   return `Cannot use ${subject}: ${is}, expected ${expected}`;
 }
+
+/** The value, or the fallback where it cannot be had: for looks at what may be absent, gone or unreadable. */
+export function orElse<Value, Fallback>(look: () => Value, fallback: Fallback): Value | Fallback {
+  try {
+    return look();
+  } catch {
+    return fallback;
+  }
+}

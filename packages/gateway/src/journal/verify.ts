@@ -8,7 +8,7 @@ import {
   ZERO_HASH,
 } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
-import { orElse } from '../core/or-else.ts';
+import { orElse } from '../core/result.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckpointRow, type Head, nodeHash, query, readHead, TILE_LEAVES } from './head.ts';
 import type { JournalParts } from './search.ts';

@@ -6,7 +6,7 @@
  */
 import { ACTIVE } from '../core/hostile-text.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
-import { orElse } from '../core/or-else.ts';
+import { orElse } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { costOf } from '../skills/audit/schema-cost.ts';
 import { schemaParts } from '../skills/audit/schema-parts.ts';

@@ -1,8 +1,8 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
-import { orElse } from '../core/or-else.ts';
 import type { ExecutableKind } from '../core/process.ts';
+import { orElse } from '../core/result.ts';
 import {
   type Executable,
   type ExecutableScope,

@@ -5,8 +5,8 @@ import type { Clock } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
-import { orElse } from '../core/or-else.ts';
 import { isWithin } from '../core/paths.ts';
+import { orElse } from '../core/result.ts';
 import type { RunnerSettings } from './settings.ts';
 import { type FileFacts, factsFrom, type PathZone, zoneOf } from './workspace.ts';
 

@@ -5,8 +5,8 @@
  */
 import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orElse } from '../core/or-else.ts';
 import { isWithin, locationOf, locationOfMount, type Mount, parseMounts } from '../core/paths.ts';
+import { orElse } from '../core/result.ts';
 import { type Place, PROJECT_MARKERS, RUNTIME_FILES, SERVICE_HOMES, SYSTEM_PLACES } from './places.table.ts';
 import { resolvePath } from './resolve-path.ts';
 

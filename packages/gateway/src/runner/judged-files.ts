@@ -1,9 +1,9 @@
 import { accessSync, constants, lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
-import { orElse } from '../core/or-else.ts';
 import { ancestorsOf, isWithin } from '../core/paths.ts';
 import { INNER_WORKSPACE, type JudgedFile } from '../core/process.ts';
+import { orElse } from '../core/result.ts';
 import {
   type Executable,
   type ExecutableScope,

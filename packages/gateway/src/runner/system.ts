@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { orElse } from '../core/or-else.ts';
+import { orElse } from '../core/result.ts';
 import { nodeCertificates } from '../egress/resolve.ts';
 
 /** Parts of the system that every program reads and that no ordinary user can write: any argument may name them. */

@@ -10,8 +10,8 @@ import {
 import { isAbsolute } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
-import { orElse } from '../core/or-else.ts';
 import { isWithin } from '../core/paths.ts';
+import { orElse } from '../core/result.ts';
 import { type ForbiddenPlaces, type OpenedPath, openedPath } from './forbidden.ts';
 import { resolvePath } from './resolve-path.ts';
 import { ROOT_REMEDY } from './roots.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { orElse } from '../../src/core/or-else.ts';
+import { orElse } from '../../src/core/result.ts';
 
 it('orElse() gives the value, and the fallback where the look throws', () => {
   expect(orElse(() => 'seen', null)).toBe('seen');

@@ -21,10 +21,17 @@ import {
   sendResult,
   sendText,
 } from './answer.ts';
-import { type IdentifyCaller, type Listener, limited, makeIdentifyCaller, RateLimit } from './caller.ts';
+import {
+  type IdentifyCaller,
+  type Listener,
+  limited,
+  makeIdentifyCaller,
+  makeOriginCheck,
+  type OriginCheck,
+  RateLimit,
+} from './caller.ts';
 import { LOCAL_OPERATIONS } from './local-operations.ts';
 import { OpenRequests } from './open-requests.ts';
-import { makeOriginCheck, type OriginCheck } from './origin.ts';
 import {
   type HeaderFields,
   headersOf,

@@ -135,7 +135,8 @@ const STATUSES: Readonly<Record<ConnectFailure['cause'], number>> = {
 /** Serves the one request of a connection, or refuses it. The door is null for a connection to the proxy itself. */
 async function serve(exchange: ProxyExchange, run: ProxyRun, door: EgressDoor | null): Promise<void> {
   const first = await receive(exchange, run, door);
-  const request = first?.ok ? await lookInside(exchange, first.value, run) : first;
+  const request =
+    first?.ok && first.value.kind === 'tunnel' ? await lookInside(exchange, first.value, run) : first;
   if (request === null) return exchange.finish();
   if (!request.ok) return exchange.refuse(request.problem);
   const target = await reachTarget(exchange, request.value, run);

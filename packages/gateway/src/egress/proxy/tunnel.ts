@@ -62,13 +62,13 @@ type ReadTunnel = {
 /** Where the request inside a tunnel is read, and with which scheme. */
 type InnerChannel = { readonly socket: Socket; readonly scheme: Scheme };
 
-/** The request that counts: the one inside an inspected tunnel, or the one received. Null when the client left. */
+/** The request that counts: the one inside an inspected tunnel, or the tunnel itself. Null when the client left. */
 export async function lookInside(
   exchange: ProxyExchange,
-  request: ProxyRequest,
+  request: TunnelRequest,
   run: ProxyRun,
 ): Promise<Served<ProxyRequest> | null> {
-  const tunnel = request.kind === 'tunnel' ? readingOf(request, run) : null;
+  const tunnel = readingOf(request, run);
   if (tunnel === null) return accept(request);
   // Boundary: no host is impersonated that no request may go to.
   if ('denial' in tunnel.tls && !tunnel.canBePlain)

@@ -1,4 +1,4 @@
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 import type { Advisory, AffectedPackage, RangeEvent } from '../advisories.ts';
 import type { ManifestComponent } from '../manifest/manifest.ts';
 import { compareVersions, parseVersion } from '../semver.ts';

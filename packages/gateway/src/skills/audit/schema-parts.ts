@@ -1,6 +1,6 @@
 import { cached } from '../../core/cached.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import { AUDIT_LIMITS } from '../limits.ts';
 

@@ -1,4 +1,4 @@
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 import type { Space } from '../../storage/space.ts';
 import type { StorageRefusal } from '../../storage/values.ts';
 import { type AbiError, VERSIONS } from './engine/abi.table.ts';

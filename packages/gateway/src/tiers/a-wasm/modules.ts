@@ -4,7 +4,7 @@
  * all engines use the result.
  */
 import { type Digest, digestBytes } from '../../core/digest.ts';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 import type { WasmProgram } from '../../core/wasm.ts';
 import type { FileShelf } from '../../store/file-shelf.ts';
 import { type FormHead, readFormHead } from './engine/protocol.ts';

@@ -8,7 +8,7 @@ import {
   rmdirSync,
   writeSync,
 } from 'node:fs';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 
 /** All operations on a cgroup file system; no other file of this folder touches one. */
 export type GroupFiles = {

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 import {
   type Controller,
   type GroupFiles,

@@ -3,8 +3,8 @@ import { type Server, Socket } from 'node:net';
 import { isAbsolute } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/clock.ts';
-import { orElse } from '../../core/or-else.ts';
 import type { AsRoot } from '../../core/process.ts';
+import { orElse } from '../../core/result.ts';
 import type { ByteStore, StreamName } from './output.ts';
 import { MAX_STATUS_BYTES } from './status.ts';
 

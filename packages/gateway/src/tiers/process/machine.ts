@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { orElse } from '../../core/or-else.ts';
-import { accept, type Result, reject } from '../../core/result.ts';
+import { accept, orElse, type Result, reject } from '../../core/result.ts';
 import type { HostPath } from '../c-bubblewrap/mounts.ts';
 import type { Facts, Lack, ProbeOptions } from './tier.ts';
 

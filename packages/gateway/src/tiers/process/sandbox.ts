@@ -6,10 +6,10 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
-import { orElse } from '../../core/or-else.ts';
 import type { Refused } from '../../core/outcome.ts';
 import { isWithin, parseMounts } from '../../core/paths.ts';
 import type { ProcessTerms } from '../../core/process.ts';
+import { orElse } from '../../core/result.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
 import {
   type ChildEnd,

@@ -7,8 +7,8 @@ import { chmodSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, readdirSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
-import { orElse } from '../../core/or-else.ts';
 import { isWithin } from '../../core/paths.ts';
+import { orElse } from '../../core/result.ts';
 import { JAIL_PLACES } from '../c-bubblewrap/root.table.ts';
 import { type GroupNames, groupNames, type Owner } from '../cgroup/cgroups.ts';
 import { isInReachOfAll } from './machine.ts';

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 
 /** What a restored file gets. */
 type FileOwner = { readonly mode: number; readonly uid: number; readonly gid: number };

@@ -1,7 +1,7 @@
 /** Where set-aside files are kept, for a person to look at: bytes in files that nothing executes, a folder per call. */
 import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 
 /** Boundary: calls that plant traps do not fill the disk. */
 const MAX_FILES = 1_000;

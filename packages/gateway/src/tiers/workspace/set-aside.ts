@@ -4,8 +4,8 @@
  * down, one name at a time, and follows no link. A removed file is not put back: nothing runs from it.
  */
 import { digestBytes } from '../../core/digest.ts';
-import { orElse } from '../../core/or-else.ts';
 import { PROTECTED, type ProtectedName, ROWS_OF_REPOSITORY } from '../../core/protected.table.ts';
+import { orElse } from '../../core/result.ts';
 import { type Baseline, type Copy, inDirectory, MAX_FILE_BYTES, readIn } from './baseline.ts';
 import { FINDINGS } from './findings.table.ts';
 import type { HeldDirectory } from './held-directory.ts';

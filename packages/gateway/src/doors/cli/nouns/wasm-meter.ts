@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { CEILINGS, DEFAULT_LIMITS, inspect, type Metered, meter as meterModule } from '@palisade/wasm';
 import { digestBytes } from '../../../core/digest.ts';
-import { orElse } from '../../../core/or-else.ts';
+import { orElse } from '../../../core/result.ts';
 import { choiceOf, numberOf, textOf, wrongUsage } from '../input.ts';
 import { type ModuleFile, readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
 import { replaceFile } from '../out-file.ts';

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
-import { orElse } from '../../../core/or-else.ts';
+import { orElse } from '../../../core/result.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
-import { makeOriginCheck } from '../../../src/doors/http/origin.ts';
+import { makeOriginCheck } from '../../../src/doors/http/caller.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 import { bearer, JSON_BODY, openTestDoor } from './open-door.ts';
 
