@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { race } from '../../packages/gateway/test/budget/race.ts';
-import { palisade, scratch } from '../fixtures/cli.ts';
+import { palisade } from '../../packages/gateway/test/doors/cli/palisade.ts';
+import { scratch } from '../fixtures/cli.ts';
 import { volume } from '../volume/volume.ts';
 
 /*
@@ -11,7 +12,7 @@ import { volume } from '../volume/volume.ts';
  */
 
 const CALLS = 100;
-const PROCESSES = volume(10, 5);
+const PROCESSES = volume(10, 4);
 const PROGRAM = new URL('../fixtures/racing-calls.ts', import.meta.url);
 
 type Ended = { readonly callId: string; readonly status: string; readonly code: string };

@@ -1,6 +1,6 @@
 import { type KeyRing, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { palisade } from '../fixtures/cli.ts';
+import { palisade } from '../../packages/gateway/test/doors/cli/palisade.ts';
 import {
   type McpSetup,
   makeMcpSetup,

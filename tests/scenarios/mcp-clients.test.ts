@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type KeyRing, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PALISADE, palisade } from '../fixtures/cli.ts';
+import { palisade } from '../../packages/gateway/test/doors/cli/palisade.ts';
+import { PALISADE } from '../fixtures/cli.ts';
 import { type BearerProxy, startBearerProxy } from '../fixtures/mcp/bearer-proxy.ts';
 import { type McpSetup, makeMcpSetup, mintToken, type Serving, serve } from '../fixtures/mcp/setup.ts';
 import { sample } from '../volume/volume.ts';
@@ -98,7 +99,7 @@ const CLIENTS: readonly [name: string, visit: () => Promise<Seen>][] = [
   ['the inspector over HTTP', () => inspectAll('http')],
 ];
 
-describe.each(sample(CLIENTS, 4))('%s', (_name, visit) => {
+describe.each(sample(CLIENTS, 2))('%s', (_name, visit) => {
   test('lists tools, calls one, and has a receipt that verifies offline', { timeout: NEEDS_MS }, async () => {
     const { tools, result, receipt } = await visit();
     expect(tools).toContain('palisade.echo');

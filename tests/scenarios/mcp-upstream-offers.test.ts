@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { palisade } from '../fixtures/cli.ts';
+import { palisade } from '../../packages/gateway/test/doors/cli/palisade.ts';
 import {
   type McpSetup,
   makeMcpSetup,

@@ -9,8 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openRecords } from '../../packages/gateway/src/open.ts';
 import { reservations } from '../../packages/gateway/test/budget/reservations.ts';
+import { palisade } from '../../packages/gateway/test/doors/cli/palisade.ts';
 import { bodyOf, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
-import { PALISADE, palisade } from '../fixtures/cli.ts';
+import { PALISADE } from '../fixtures/cli.ts';
 import { makeDirectories } from '../fixtures/commands/index.ts';
 import { sample } from '../volume/volume.ts';
 

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { palisade, scratch } from '../fixtures/cli.ts';
+import { palisade } from '../../packages/gateway/test/doors/cli/palisade.ts';
+import { scratch } from '../fixtures/cli.ts';
 import { serve } from '../fixtures/serving.ts';
 
 /* A daemon that is told to stop while it works, and commands that go through it. */

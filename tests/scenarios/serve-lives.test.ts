@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { palisade, scratch } from '../fixtures/cli.ts';
+import { palisade } from '../../packages/gateway/test/doors/cli/palisade.ts';
+import { scratch } from '../fixtures/cli.ts';
 import { serve } from '../fixtures/serving.ts';
 
 /* The life of a daemon: one per state directory, told to stop, killed, and started again. */
