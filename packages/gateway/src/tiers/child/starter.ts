@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 import {
   type End,
   type Exit,

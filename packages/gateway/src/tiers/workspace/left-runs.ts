@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '../../core/coded-error.ts';
-import { orElse } from '../../core/or-else.ts';
+import { orElse } from '../../core/result.ts';
 import { type ForbiddenPlaces, openedPath } from '../../runner/forbidden.ts';
 import { type Baseline, FRESH_MS, takeProtectedSnapshot } from './baseline.ts';
 import { HeldDirectory, type HeldWorkspace, holdAgain } from './held-directory.ts';
