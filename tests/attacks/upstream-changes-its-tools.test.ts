@@ -86,6 +86,7 @@ describe('an upstream server whose tools were accepted', () => {
     expect(call).toMatchObject({
       code: 'tier/upstream-failed',
       message: expect.stringMatching(/other tools than those that were accepted/),
+      remedy: expect.stringContaining('palisade upstream show files'),
     });
     expect((await up.call('files.echo')).code).toBe('upstream/quarantined');
   });

@@ -36,7 +36,7 @@ export async function finish(line: Line, begun: Begun, result: RunResult): Promi
   const outcome: Outcome =
     ending.status === 'ok'
       ? { status: 'ok', code: 'ok', output: ending.output, usage }
-      : fail(ending.code, ending.message, { output: ending.output, truncated: ending.truncated, usage });
+      : fail(ending.code, ending.message, { ...ending, usage });
   const packed = result.recorded === undefined ? null : await pack(result.recorded).catch(() => null);
   const recordWith = (recording: Packed | null) =>
     line.store.commit((tx) => {

@@ -25,6 +25,8 @@ export type RunEnding =
       readonly message: string;
       readonly output: Json;
       readonly truncated: boolean;
+      /** Where a better one is known than that of the code. */
+      readonly remedy?: string;
     };
 
 export type RunResult = {

@@ -80,7 +80,9 @@ async function request(
     throw new CodedError(
       'tier/upstream-failed',
       `it offers other tools than those that were accepted${'reason' in status ? ` (${status.reason})` : ''}`,
-      { remedy: `Look at the difference with \`palisade upstream show ${upstream}\`.` },
+      {
+        remedy: `Look at what it offers with \`palisade upstream show ${upstream}\`, then run \`palisade upstream approve ${upstream}\`.`,
+      },
     );
   let sent = 0;
   const stop = deadline.passed.then((code) => {
@@ -182,7 +184,8 @@ function failedBy(error: unknown, { upstream, executor }: UpstreamCall): RunEndi
     return executor.method === undefined ? ending : { ...ending, output: { error: { code, message } } };
   }
   if (!(error instanceof CodedError)) throw error;
-  return failed('tier/upstream-failed', `Cannot call the upstream server "${upstream}": ${error.message}`);
+  const message = `Cannot call the upstream server "${upstream}": ${error.message}`;
+  return { ...failed('tier/upstream-failed', message), remedy: error.remedy };
 }
 
 function failed(code: FailedCode, message: string): Extract<RunEnding, { status: 'failed' }> {
