@@ -286,7 +286,7 @@ export const CODES = {
   'tier/timed-out': failed(
     504,
     'The call exceeded its wall-clock limit and was stopped.',
-    'Ask for less work, or raise the time limit where the ceiling allows it.',
+    'Ask for less work, or raise the limit: `--timeout`, or `limits.wall_ms` in the input of a command; at most `ceilings.wall_ms` of palisade.toml.',
   ),
   'tier/cancelled': failed(
     499,
@@ -296,7 +296,7 @@ export const CODES = {
   'tier/output-exceeded': failed(
     507,
     'The output exceeded its limit and was truncated.',
-    'Ask for less output, or raise the output limit where the ceiling allows it.',
+    'Ask for less output, or raise the limit: `limits.output_bytes` in the input of a command; at most `ceilings.output_bytes` of palisade.toml.',
   ),
   'tier/invalid-output': failed(
     502,
@@ -331,7 +331,7 @@ export const CODES = {
   'tier/out-of-cpu': failed(
     507,
     'The command exceeded its CPU time limit and was stopped.',
-    'Ask for less work, or raise the CPU limit where the ceiling allows it.',
+    'Ask for less work, or raise the limit: `limits.cpu_time_ms` in the input of the command; at most `ceilings.cpu_ms` of palisade.toml.',
   ),
   'tier/out-of-fuel': failed(
     507,
@@ -464,7 +464,7 @@ export const CODES = {
   'config/invalid': refused(
     400,
     'palisade.toml is not valid, so nothing runs.',
-    'Correct the line that the message names; `palisade config show` lists every key.',
+    'Correct the line that the message names; docs/config.md lists every key.',
   ),
   'store/unwritable': refused(
     503,

@@ -112,9 +112,11 @@ function realPathOf(path: string): string | null {
 
 function missing(command: string, isPath: boolean, { searchPath }: ExecutableScope): CodedError {
   const is = isPath ? 'it does not exist' : `it is not in ${searchPath.join(', ')}`;
-  const remedy = isPath
-    ? 'Give the path of an executable file, absolute or relative to the working directory.'
-    : 'Install it, give its path, or add its directory to process.search_path in palisade.toml.';
+  const remedy = /\s/.test(command)
+    ? 'Give the program alone, and each of its arguments separately: in `args`, or as a word of its own after --.'
+    : isPath
+      ? 'Give the path of an executable file, absolute or relative to the working directory.'
+      : 'Install it, give its path, or add its directory to process.search_path in palisade.toml.';
   return new CodedError('runner/not-found', `Cannot run ${quote(command)}: ${is}, expected a program`, {
     remedy,
   });

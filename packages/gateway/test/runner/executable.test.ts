@@ -64,6 +64,13 @@ describe('termsOf() and the program', () => {
     );
   });
 
+  it('says that arguments go into args where a command line was given as the program', () => {
+    expect(ask(makeHost(), { command: 'cat x' })).toMatchObject({
+      code: 'runner/not-found',
+      remedy: expect.stringContaining('`args`'),
+    });
+  });
+
   it('refuses a program that is neither in the workspace nor of the system, however it is reached', () => {
     const host = makeHost();
     const tool = plant(join(host.outside, 'tool'));

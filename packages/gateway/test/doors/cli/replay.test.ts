@@ -101,6 +101,13 @@ describe('palisade replay FILE', () => {
     });
   });
 
+  test('says that a file is missing, not that the journal lacks a call of that name', async () => {
+    const missing = join(scratch, 'missing.json');
+    const { status, err } = await palisade(['replay', missing, '--state', join(scratch, 'state')]);
+    expect(status).toBe(WRONG_USAGE);
+    expect(err).toContain(`Cannot read "${missing}": no such file`);
+  });
+
   test('refuses a file that is no exported run, and names what is wrong in it', async () => {
     const { bundle, replay } = await exported();
     const recording = (change: object) => ({ ...bundle, recording: { ...bundle.recording, ...change } });

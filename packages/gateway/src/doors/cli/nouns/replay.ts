@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { canonicalize } from '@palisade/sdk';
+import { quote } from '../../../core/hostile-text.ts';
 import type { Json } from '../../../core/json.ts';
 import type { EngineFacts } from '../../../core/recording.ts';
 import { recordingDigest } from '../../../recordings/recordings.ts';
@@ -22,6 +23,8 @@ const UNSIGNED = 'The signature of the receipt was not checked; run `palisade ve
 export async function replayCall(invocation: Invocation): Promise<number> {
   const { args, print, signal } = invocation;
   const [what = ''] = args;
+  if (/[./]/.test(what) && !existsSync(what))
+    throw wrongUsage(`Cannot read ${quote(what)}: no such file, expected a receipt or an exported run`);
   return withGateway(invocation, async (gateway) => {
     const given = existsSync(what)
       ? await readBundle(invocation, what)
