@@ -33,6 +33,12 @@ const HEADERS: ReadonlyMap<string, Override['term']> = new Map([
   ['xforwardedpath', 'path'],
   ['xforwardedprefix', 'path'],
   ['xenvoyoriginalpath', 'path'],
+  ['xreplacedpath', 'path'],
+  ['xmatchedpath', 'path'],
+  ['xinvokepath', 'path'],
+  ['xmiddlewarerewrite', 'path'],
+  ['xmsoriginalurl', 'path'],
+  ['xwawsunencodedurl', 'path'],
   ['xscriptname', 'path'],
   ['scriptname', 'path'],
   ['pathinfo', 'path'],
@@ -41,13 +47,13 @@ const HEADERS: ReadonlyMap<string, Override['term']> = new Map([
 /** Parameters of a query or a form that name a method. */
 const PARAMETERS: ReadonlySet<string> = new Set([
   '_method',
+  '_httpmethod',
   'x-http-method-override',
   'x-http-method',
   'x-method-override',
 ]);
-/** The name of a part of a multipart form; the quotes may be missing. */
-const PART_NAME = /\bname\*?\s*=\s*(?:utf-8'[^']*')?"?([^";\r\n]+)/gi;
-const FORM = /^\s*(?:application\/x-www-form-urlencoded|multipart\/)/i;
+/** The name of a part of a multipart form, perhaps in sections (`name*0`); the quotes may be missing. */
+const PART_NAME = /\bname(\*\d+)?\*?\s*=\s*(?:utf-8'[^']*')?"?((?:\\.|[^";\r\n\\])+)/gi;
 
 /** The terms that a server may take from elsewhere than the request line, with the path as it was sent. */
 export function findOverrides(fields: readonly Field[], path: string): readonly Override[] {
@@ -57,7 +63,10 @@ export function findOverrides(fields: readonly Field[], path: string): readonly 
   });
   const query = path.indexOf('?');
   const parameter = query < 0 ? undefined : parameterIn(path.slice(query + 1));
-  return parameter === undefined ? found : [...found, overrideBy('query parameter', parameter)];
+  if (parameter !== undefined) found.push(overrideBy('query parameter', parameter));
+  const unreadable = unreadableForm(fields);
+  if (unreadable !== null) found.push({ term: 'method', by: `header ${unreadable}` });
+  return found;
 }
 
 function overrideBy(kind: string, parameter: string): Override {
@@ -71,28 +80,64 @@ function parameterIn(text: string): string | undefined {
     .find((name) => PARAMETERS.has(name));
 }
 
-/** The name of a pair as a lenient server reads it: decoded, without blanks, the base of `name[]`, in lower case. */
+/**
+ * The name of a pair as a lenient server reads it: decoded, without blanks, the base of `name[]`, in lower case, with the
+ * characters that PHP replaces by underscores.
+ */
 function namePart(pair: string): string {
   const [raw = ''] = pair.split('=', 1);
   const decoded = raw.replace(/\+/g, ' ').replace(/%([0-9a-f]{2})/gi, (_, hex) => byte(hex));
-  return decoded.replace(/\[.*$/s, '').trim().toLowerCase();
+  const base = decoded.trim().replace(/(?!^)\[.*$/s, '');
+  return base.replace(/[ .[]/g, '_').toLowerCase();
 }
 
 function byte(hex: string): string {
   return String.fromCharCode(Number.parseInt(hex, 16));
 }
 
+const URL_ENCODED_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
+const MULTIPART_TYPE = /^\s*multipart\//i;
+/** One media type, whose parameters have no comma outside of quotes. */
+const ONE_TYPE = /^\s*[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;(?:"[^"]*"|[^",])*)?$/;
+const PLAIN_CHARSET = /^(?:utf-8|us-ascii|iso-8859-1)$/i;
+
+/** The forms that a server could take a body for: none where its one type is that of something else. */
+function formsOf(fields: readonly Field[]): readonly FormSyntax[] {
+  const types = fields.filter(({ name }) => name === 'content-type');
+  const [type = ''] = types.map(({ value }) => value);
+  const isDropped = fields.some(
+    ({ name, value }) => name === 'connection' && /(?:^|,)\s*content-type\s*(?:,|$)/i.test(value),
+  );
+  // Boundary: without exactly one type a server guesses, or takes another one than we would.
+  if (types.length !== 1 || isDropped || !ONE_TYPE.test(type)) return [URL_ENCODED, MULTIPART];
+  if (URL_ENCODED_TYPE.test(type)) return [URL_ENCODED];
+  return MULTIPART_TYPE.test(type) ? [MULTIPART] : [];
+}
+
+/** The header by which the names of a form cannot be read here; null where they can, or where it is none. */
+function unreadableForm(fields: readonly Field[]): string | null {
+  if (formsOf(fields).length === 0) return null;
+  const unreadable = fields.find(({ name, value }) => {
+    if (name === 'content-encoding') return !/^\s*(?:identity)?\s*$/i.test(value);
+    const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(value)?.[1];
+    return name === 'content-type' && charset !== undefined && !PLAIN_CHARSET.test(charset);
+  });
+  return unreadable?.rawName ?? null;
+}
+
 /** Looks for the same parameters in the body of a form, piece by piece; null for another body. */
 export function newFormWatch(fields: readonly Field[]): ((piece: Uint8Array) => Override | null) | null {
-  const type = fields.find(({ name }) => name === 'content-type')?.value ?? '';
-  if (!FORM.test(type)) return null;
-  const form = /^\s*multipart\//i.test(type) ? MULTIPART : URL_ENCODED;
-  let kept = '';
+  const forms = formsOf(fields).map((syntax) => ({ syntax, kept: '' }));
+  if (forms.length === 0) return null;
   return (piece) => {
-    const text = kept + Buffer.from(piece).toString('latin1');
-    kept = form.keep(text);
-    const parameter = form.find(text);
-    return parameter === undefined ? null : overrideBy('form field', parameter);
+    const bytes = Buffer.from(piece).toString('latin1');
+    for (const form of forms) {
+      const text = form.kept + bytes;
+      form.kept = form.syntax.keep(text);
+      const parameter = form.syntax.find(text);
+      if (parameter !== undefined) return overrideBy('form field', parameter);
+    }
+    return null;
   };
 }
 
@@ -116,9 +161,16 @@ const URL_ENCODED: FormSyntax = {
 };
 
 const MULTIPART: FormSyntax = {
-  find: (text) =>
-    Array.from(text.matchAll(PART_NAME), ([, name = '']) => namePart(name)).find((name) =>
-      PARAMETERS.has(name),
-    ),
+  find: (text) => {
+    for (const [, section, name = ''] of text.matchAll(PART_NAME)) {
+      // Boundary: servers differ on sections and on encoded words, so such a name could be any.
+      if (section !== undefined || name.startsWith('=?')) return name;
+      const parameter = [name, name.replace(/\\(.)/g, '$1')]
+        .map(namePart)
+        .find((each) => PARAMETERS.has(each));
+      if (parameter !== undefined) return parameter;
+    }
+    return undefined;
+  },
   keep: (text) => text.slice(-LONGEST_NAME),
 };

@@ -183,6 +183,8 @@ export function normalizePath(raw: string): string | null {
   const path = query < 0 ? raw : raw.slice(0, query);
   // Boundary: a prefix means nothing for a path that a server could take for one outside it.
   if (path.length > EGRESS_LIMITS.pathChars) return null;
+  // To a server that resolves it like a reference, `//a/b` is the path /b of the host a.
+  if (path.startsWith('//')) return null;
   const isPlain = PLAIN.test(path);
   if (!isPlain && (!PATH.test(path) || HIDDEN.test(path) || BROKEN.test(path))) return null;
   if (ENCODED_TEXT.test(path) && !isOneText(path)) return null;

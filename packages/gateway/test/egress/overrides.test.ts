@@ -38,6 +38,9 @@ describe('findOverrides()', () => {
     '_metho%64=x',
     ' _method=x',
     '_method[]=x',
+    '.method=x',
+    '%5Bmethod=x',
+    '+method=x&.method=y',
   ])('finds another method in the query "%s"', (query) => {
     expect(findOverrides([], `/a?${query}`)).toEqual([{ term: 'method', by: 'query parameter _method' }]);
   });
@@ -45,7 +48,7 @@ describe('findOverrides()', () => {
   it.each(['/_method=PUT', '/a?payment_method=card', '/a?method=PUT', '/a?q=_method', '/a?x=&y=_method=z'])(
     'finds none in %s',
     (path) => {
-      const ordinary = ['Accept', 'Content-Type', 'X-Requested-With', 'X-Forwarded-For', 'X-Api-Key'];
+      const ordinary = ['Accept', 'X-Requested-With', 'X-Forwarded-For', 'X-Api-Key'];
       expect(findOverrides(fieldsOf(...ordinary), path)).toEqual([]);
     },
   );
@@ -92,8 +95,67 @@ describe('newFormWatch()', () => {
   });
 
   it('does not watch what is not a form', () => {
-    expect(ofType('application/octet-stream')).toBeNull();
-    expect(newFormWatch([])).toBeNull();
+    for (const type of [
+      'application/octet-stream',
+      'application/json; charset=utf-16',
+      'text/plain; a="b,c"',
+    ])
+      expect(ofType(type)).toBeNull();
+  });
+
+  const typed = (...fields: [name: string, value: string][]) =>
+    fields.map(([rawName, value]) => ({ name: rawName.toLowerCase(), rawName, value }));
+  const JSON_TYPE: [string, string] = ['Content-Type', 'application/json'];
+
+  it.each<[string, [string, string][]]>([
+    ['no type', []],
+    ['two types', [JSON_TYPE, ['content-type', URL_ENCODED]]],
+    ['a list of types', [['Content-Type', `application/json, ${URL_ENCODED}`]]],
+    ['a type that is not one', [['Content-Type', 'form']]],
+    ['a type for the next hop only', [JSON_TYPE, ['Connection', 'close, Content-Type']]],
+  ])('takes a body with %s for a form of any kind', (_, fields) => {
+    for (const body of ['a=1&_method=DELETE', 'Content-Disposition: form-data; name="_method"\r\n'])
+      expect(newFormWatch(typed(...fields))?.(Buffer.from(body))).toEqual(FIELD);
+    expect(newFormWatch(typed(...fields))?.(Buffer.from('{"a":1}'))).toBeNull();
+  });
+
+  it.each([
+    ['name="_me\\thod"', '_method'],
+    ["name*=utf-8''%5fmethod", '_method'],
+    ['name*0="_me"; name*1="thod"', '_me'],
+    ['name="=?utf-8?Q?_method?="', '=?utf-8?Q?_method?='],
+    ['name=".method"', '_method'],
+  ])('finds the name %s of a part', (name, found) => {
+    const watch = ofType(MULTIPART);
+    expect(watch?.(Buffer.from(`--x\r\nContent-Disposition: form-data; ${name}\r\n\r\n`))).toEqual({
+      term: 'method',
+      by: `form field ${found}`,
+    });
+  });
+
+  it.each<[string, [string, string][], string | null]>([
+    [
+      'compressed',
+      [
+        ['Content-Type', URL_ENCODED],
+        ['Content-Encoding', 'gzip'],
+      ],
+      'Content-Encoding',
+    ],
+    ['compressed, without a type', [['Content-Encoding', 'br']], 'Content-Encoding'],
+    ['in another character set', [['Content-Type', `${MULTIPART}; charset="utf-16"`]], 'Content-Type'],
+    [
+      'plain',
+      [
+        ['Content-Type', URL_ENCODED],
+        ['Content-Encoding', 'identity'],
+      ],
+      null,
+    ],
+    ['compressed, and no form', [JSON_TYPE, ['Content-Encoding', 'gzip']], null],
+  ])('a form that is %s can name any method, or none', (_, fields, header) => {
+    const expected = header === null ? [] : [{ term: 'method', by: `header ${header}` }];
+    expect(findOverrides(typed(...fields), '/')).toEqual(expected);
   });
 });
 

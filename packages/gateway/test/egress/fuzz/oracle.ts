@@ -100,7 +100,7 @@ function restFits(meant: Meant, asked: Asked): boolean {
 
 /** Segment by segment; undefined when servers could differ. */
 function pathFits(prefix: string, sent: string | undefined, denies: boolean): boolean | undefined {
-  if (sent === undefined || /%2[ef]/i.test(sent) || /\/\.\.?(;|\/|$)/.test(sent)) return undefined;
+  if (sent === undefined || /%2[ef]/i.test(sent) || /^\/\/|\/\.\.?(;|\/|$)/.test(sent)) return undefined;
   const segments = (path: string) =>
     decodeURIComponent(path.split('?')[0] ?? '')
       .split('/')
