@@ -6,8 +6,11 @@ import {
   PROTECTED_NAMES,
   type ProtectedName,
 } from '../../packages/gateway/src/core/protected.table.ts';
+import { ANSWERS_CALLS, personGateway } from '../fixtures/commands/as-person.ts';
+import { heldGateway } from '../fixtures/commands/held.ts';
 import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
 import { plant } from '../fixtures/jail/index.ts';
+import { PEOPLE } from '../fixtures/workspaces/machine.ts';
 
 const ANY = '#!/bin/sh\ntouch harmed\n';
 
@@ -51,8 +54,10 @@ const TRAPS: Readonly<Record<ProtectedName, Readonly<Record<string, string>>>> =
 const FILES = Object.assign({}, ...Object.values(TRAPS)) as Record<string, string>;
 const CASES = PROTECTED_NAMES.flatMap((row) => Object.keys(TRAPS[row]).map((path) => [row, path] as const));
 
-describe('a command that writes files which run by themselves later', () => {
-  const jail = sharedGateway();
+const program = heldGateway(ANSWERS_CALLS);
+
+describe.each(PEOPLE)('a command of %s that writes files which run by themselves later', (_, uid) => {
+  const jail = personGateway(uid, program);
   let end: CommandEnd;
   beforeAll(async () => {
     end = await plant(jail, FILES);
@@ -86,8 +91,8 @@ describe('a command that writes files which run by themselves later', () => {
   });
 });
 
-describe('a command that changes such files', () => {
-  const jail = sharedGateway();
+describe.each(PEOPLE)('a command of %s that changes such files', (_, uid) => {
+  const jail = personGateway(uid, program);
   const kept = CASES.filter(([row]) => PROTECTED[row].done === 'set aside').map(([, path]) => path);
   let end: CommandEnd;
   beforeAll(async () => {
@@ -106,9 +111,9 @@ describe('a command that changes such files', () => {
   });
 });
 
-describe('a command that is allowed to write them', () => {
+describe.each(PEOPLE)('a command of %s that is allowed to write them', (_, uid) => {
   const allow = JSON.stringify(PROTECTED_NAMES);
-  const jail = sharedGateway(`[process]\nallow_writes = ${allow}\n`);
+  const jail = personGateway(uid, program, `[process]\nallow_writes = ${allow}\n`);
 
   test('is kept from it unless its call asks', async () => {
     await plant(jail, { '.envrc': ANY });

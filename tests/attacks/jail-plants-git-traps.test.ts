@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PROTECTED_NAMES } from '../../packages/gateway/src/core/protected.table.ts';
-import { type CommandGateway, sharedGateway } from '../fixtures/commands/index.ts';
+import { ANSWERS_CALLS, type PersonGateway, personGateway } from '../fixtures/commands/as-person.ts';
+import { heldGateway } from '../fixtures/commands/held.ts';
 import { runScript } from '../fixtures/jail/index.ts';
+import { PEOPLE } from '../fixtures/workspaces/machine.ts';
+import { sample } from '../volume/volume.ts';
 
 /** Everyday commands of git on the host, each of which springs some trap. */
 const STATUS = ['status'];
@@ -160,7 +163,7 @@ const IDENTITY = Object.entries(ME)
 let number = 0;
 /** Plants a trap in a folder of its own, or in the workspace itself, and acts as the user afterwards. */
 async function spring(
-  jail: CommandGateway,
+  jail: PersonGateway,
   trap: Trap,
   { isRoot = false, ...more }: { isRoot?: boolean; allow_writes?: readonly string[] },
 ) {
@@ -168,43 +171,62 @@ async function spring(
   const folder = isRoot ? '.' : `f${number}`;
   const here = join(jail.workspace, folder);
   const sprung = join(dirname(jail.workspace), `sprung-${number}`);
-  mkdirSync(here, { recursive: true });
+  makeFolder(here, jail);
   if (trap.before !== undefined) {
-    const made = spawnSync('bash', ['-ec', trap.before], { cwd: here, env: HOST_ENV, encoding: 'utf8' });
+    const made = spawnSync('bash', ['-ec', trap.before], {
+      cwd: here,
+      env: HOST_ENV,
+      encoding: 'utf8',
+      ...jail.ids,
+    });
     expect(made.status, made.stderr).toBe(0);
   }
   const script = `cd ${folder}\n${IDENTITY}\nexport TRAP="touch ${sprung}"\n${trap.script}\n`;
   const end = await runScript(jail, script, more);
   expect(end.output?.stderr, end.message).not.toMatch(/fatal|syntax error/);
-  spawnSync('git', [...trap.types], { cwd: join(here, trap.at ?? '.'), env: HOST_ENV, input: '' });
+  spawnSync('git', [...trap.types], {
+    cwd: join(here, trap.at ?? '.'),
+    env: HOST_ENV,
+    input: '',
+    ...jail.ids,
+  });
   return { end, isSprung: existsSync(sprung), here };
 }
 
-describe('a command that sets a trap for git', () => {
-  const jail = sharedGateway();
-  const open = sharedGateway(`[process]\nallow_writes = ${JSON.stringify(PROTECTED_NAMES)}\n`);
+/** A folder of the person whose gateway it is. */
+function makeFolder(path: string, { ids: { uid, gid } }: PersonGateway): void {
+  mkdirSync(path, { recursive: true });
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+}
 
-  test.each(TRAPS)('by $name: git on the host does not run it', async (trap) => {
+const program = heldGateway(ANSWERS_CALLS);
+
+describe.each(PEOPLE)('a command of %s that sets a trap for git', (_, uid) => {
+  const jail = personGateway(uid, program, `[process]\nallow_writes = ${JSON.stringify(PROTECTED_NAMES)}\n`);
+  const traps = uid === PEOPLE[0]?.[1] ? TRAPS : sample(TRAPS, 4);
+
+  test.each(traps)('by $name: git on the host does not run it', async (trap) => {
     const { end, isSprung } = await spring(jail, trap, {});
     expect(isSprung).toBe(false);
     expect(end.output?.findings.map(({ why }) => why)).toContain('set-aside');
     expect(end.execution?.isolation).toMatchObject({ protected_files: 'held' });
   });
 
-  test.each(TRAPS)('by $name: git runs it where the call was allowed to write it', async (trap) => {
-    const { end, isSprung } = await spring(open, trap, { allow_writes: PROTECTED_NAMES });
+  test.each(traps)('by $name: git runs it where the call was allowed to write it', async (trap) => {
+    const { end, isSprung } = await spring(jail, trap, { allow_writes: PROTECTED_NAMES });
     expect(end.output?.findings.filter(({ why }) => why === 'set-aside')).toEqual([]);
     expect(isSprung).toBe(true);
   });
 
   test('in the workspace itself, in one run or in several', async () => {
     const whole: Trap = { name: 'whole', script: `${BARE('.')}; ${EVIL_CONFIG('config')}`, types: STATUS };
-    onTestFinished(() => {
-      for (const each of [jail, open])
-        for (const part of ['HEAD', 'objects', 'refs', 'hooks', 'config'])
-          rmSync(join(each.workspace, part), { recursive: true, force: true });
-    });
-    expect((await spring(open, whole, { isRoot: true, allow_writes: PROTECTED_NAMES })).isSprung).toBe(true);
+    const clean = () => {
+      for (const part of ['HEAD', 'objects', 'refs', 'hooks', 'config'])
+        rmSync(join(jail.workspace, part), { recursive: true, force: true });
+    };
+    onTestFinished(clean);
+    expect((await spring(jail, whole, { isRoot: true, allow_writes: PROTECTED_NAMES })).isSprung).toBe(true);
+    clean();
     expect((await spring(jail, whole, { isRoot: true })).isSprung).toBe(false);
     rmSync(join(jail.workspace, 'HEAD'));
     // Without a HEAD it is not a repository yet, and an ordinary file is not protected.
@@ -219,8 +241,8 @@ describe('a command that sets a trap for git', () => {
 
   test('keeps what is harmless in a configuration, and what the user had there', async () => {
     const here = join(jail.workspace, 'mixed');
-    mkdirSync(here);
-    spawnSync('git', ['init', '--quiet', here], { env: HOST_ENV });
+    makeFolder(here, jail);
+    spawnSync('git', ['init', '--quiet', here], { env: HOST_ENV, ...jail.ids });
     const mine = '[core]\n\tpager = mine\n';
     writeFileSync(join(here, '.git/config'), mine);
     const script = 'git -C mixed remote add o https://x.example/y; git -C mixed config core.editor evil';

@@ -12,13 +12,20 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openCommandGateway, sharedGateway } from '../fixtures/commands/index.ts';
+import { ANSWERS_CALLS, personGateway } from '../fixtures/commands/as-person.ts';
+import { heldGateway } from '../fixtures/commands/held.ts';
+import { openCommandGateway } from '../fixtures/commands/index.ts';
 import { runScript } from '../fixtures/jail/index.ts';
+import { PEOPLE } from '../fixtures/workspaces/machine.ts';
+import { sample } from '../volume/volume.ts';
 
 const MINE = 'export MINE=1\n';
+const program = heldGateway(ANSWERS_CALLS);
 
-describe('a command that reaches a protected file by a side way', () => {
-  const jail = sharedGateway();
+describe.each(PEOPLE)('a command of %s that reaches a protected file by a side way', (_, uid) => {
+  const jail = personGateway(uid, program);
+  /** All rows for the user of the tests, some of them for the other one. */
+  const rows = <T>(all: readonly T[]) => (uid === PEOPLE[0]?.[1] ? all : sample(all, 3));
   let here = '';
   let number = 0;
   beforeEach(() => {
@@ -34,17 +41,19 @@ describe('a command that reaches a protected file by a side way', () => {
   const text = (path: string) => readFileSync(join(here, path), 'utf8');
   const isThere = (path: string) => lstatSync(join(here, path), { throwIfNoEntry: false }) !== undefined;
 
-  test.each([
-    ['a link of that name to a file', 'echo evil > x; ln -s x .envrc'],
-    ['a link of that name out of the workspace', 'ln -s ../../outside .envrc'],
-    ['a link of that name to nothing', 'ln -s later .envrc'],
-    ['a second name of a file', 'echo evil > x; ln x .envrc'],
-    ['a file that was renamed', 'echo evil > x; mv x .envrc'],
-    ['a pipe', 'mkfifo .envrc'],
-    ['a file that no one may read', 'echo evil > .envrc; chmod 0 .envrc'],
-    ['a file that is larger than any copy', 'truncate -s 3G .envrc 2>&- || truncate -s 200M .envrc'],
-    ['a directory that it closes', 'echo evil > .envrc; chmod 555 .'],
-  ])('is kept from %s', async (_, script) => {
+  test.each(
+    rows([
+      ['a link of that name to a file', 'echo evil > x; ln -s x .envrc'],
+      ['a link of that name out of the workspace', 'ln -s ../../outside .envrc'],
+      ['a link of that name to nothing', 'ln -s later .envrc'],
+      ['a second name of a file', 'echo evil > x; ln x .envrc'],
+      ['a file that was renamed', 'echo evil > x; mv x .envrc'],
+      ['a pipe', 'mkfifo .envrc'],
+      ['a file that no one may read', 'echo evil > .envrc; chmod 0 .envrc'],
+      ['a file that is larger than any copy', 'truncate -s 3G .envrc 2>&- || truncate -s 200M .envrc'],
+      ['a directory that it closes', 'echo evil > .envrc; chmod 555 .'],
+    ]),
+  )('is kept from %s', async (_, script) => {
     const end = await run(script);
     expect(isThere('.envrc'), end.message).toBe(false);
     expect(end.output?.findings).toMatchObject([{ path: `f${number}/.envrc`, why: 'set-aside' }]);
@@ -53,13 +62,15 @@ describe('a command that reaches a protected file by a side way', () => {
 
   const WORKFLOW = 'mkdir -p .github/workflows; echo on $PWD > .github/workflows/x.yml';
 
-  test.each([
-    ['as it is', `cd r; ${WORKFLOW}`, 'r'],
-    ['after it was copied over itself', `cd r; cp -a .git g; rm -rf .git; mv g .git; ${WORKFLOW}`, 'r'],
-    ['after it was moved', `mv r s; cd s; ${WORKFLOW}`, 's'],
-    ['after it was copied and removed', `cp -a r s; rm -rf r; cd s; ${WORKFLOW}`, 's'],
-    ['that it sends to another place', `cd r; mv .git ../g; echo gitdir: ../g > .git; ${WORKFLOW}`, 'r'],
-  ])('cannot leave a CI file in a repository of before %s', async (_, script, folder) => {
+  test.each(
+    rows([
+      ['as it is', `cd r; ${WORKFLOW}`, 'r'],
+      ['after it was copied over itself', `cd r; cp -a .git g; rm -rf .git; mv g .git; ${WORKFLOW}`, 'r'],
+      ['after it was moved', `mv r s; cd s; ${WORKFLOW}`, 's'],
+      ['after it was copied and removed', `cp -a r s; rm -rf r; cd s; ${WORKFLOW}`, 's'],
+      ['that it sends to another place', `cd r; mv .git ../g; echo gitdir: ../g > .git; ${WORKFLOW}`, 'r'],
+    ]),
+  )('cannot leave a CI file in a repository of before %s', async (_, script, folder) => {
     await run('git init -q r');
     const end = await run(script);
     expect(isThere(folder), end.message).toBe(true);
@@ -69,16 +80,18 @@ describe('a command that reaches a protected file by a side way', () => {
     expect(text('new/.github/workflows/x.yml')).toMatch(/^on .*new\n$/);
   });
 
-  test.each([
-    ['writes into it', 'echo evil >> .envrc'],
-    ['writes, and sets back its times', 'touch -r .envrc t; echo evil > .envrc; touch -r t .envrc'],
-    ['replaces it', 'rm .envrc; echo evil > .envrc'],
-    ['makes it a link', 'echo evil > x; ln -sf x .envrc'],
-    ['makes it a directory and back', 'rm .envrc; mkdir .envrc; rmdir .envrc; echo evil > .envrc'],
-    ['makes it executable', 'chmod 755 .envrc'],
-    ['writes through another name of it', 'echo evil > other'],
-    ['moves its directory away and back', 'cd ..; mv f$N g; echo evil > g/.envrc; mv g f$N'],
-  ])('has the file restored when it %s', async (_, script) => {
+  test.each(
+    rows([
+      ['writes into it', 'echo evil >> .envrc'],
+      ['writes, and sets back its times', 'touch -r .envrc t; echo evil > .envrc; touch -r t .envrc'],
+      ['replaces it', 'rm .envrc; echo evil > .envrc'],
+      ['makes it a link', 'echo evil > x; ln -sf x .envrc'],
+      ['makes it a directory and back', 'rm .envrc; mkdir .envrc; rmdir .envrc; echo evil > .envrc'],
+      ['makes it executable', 'chmod 755 .envrc'],
+      ['writes through another name of it', 'echo evil > other'],
+      ['moves its directory away and back', 'cd ..; mv f$N g; echo evil > g/.envrc; mv g f$N'],
+    ]),
+  )('has the file restored when it %s', async (_, script) => {
     put('.envrc');
     linkSync(join(here, '.envrc'), join(here, 'other'));
     const end = await run(`N=${number}\n${script}`);
@@ -144,10 +157,12 @@ describe('a command that reaches a protected file by a side way', () => {
     expect(end.execution?.isolation).toMatchObject({ protected_files: 'held' });
   });
 
-  test.each([
-    ['its time is over', { limits: { wall_ms: 1_500 } }, 'tier/timed-out'],
-    ['it prints too much', { limits: { output_bytes: 10_000 } }, 'tier/output-exceeded'],
-  ])('leaves nothing when %s', async (_, more, code) => {
+  test.each(
+    rows([
+      ['its time is over', { limits: { wall_ms: 1_500 } }, 'tier/timed-out'],
+      ['it prints too much', { limits: { output_bytes: 10_000 } }, 'tier/output-exceeded'],
+    ]),
+  )('leaves nothing when %s', async (_, more, code) => {
     const script = `cd f${number}; while :; do echo evil > .envrc; echo ${'x'.repeat(90)}; [ -n "$SLOW" ] && sleep 0.05; done`;
     const slow = code === 'tier/timed-out' ? 'SLOW=1;' : '';
     const end = await runScript(jail, `${slow}${script}`, more);
