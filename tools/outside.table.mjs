@@ -103,7 +103,7 @@ export const OUTSIDE = [
       'tiers/process':
         'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
       'tiers/workspace':
-        'It lists what a run changed and restores protected files, without following a link; what it sets aside goes to the quarantine.',
+        'It lists what a run changed and restores protected files, without following a link; what it sets aside goes to the quarantine, and the copies of runs to a folder of the state.',
       doors: 'The commands read and write the files their user names.',
       'open.ts': 'It makes the folders that modules keep their files in.',
     },

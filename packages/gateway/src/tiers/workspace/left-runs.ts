@@ -59,7 +59,7 @@ export class LeftRuns {
   async restoreAll(): Promise<void> {
     const { files, isGone } = this.#options;
     files.sweep(isGone);
-    for (const file of this.#left()) await this.#restore(file, null);
+    for (const file of this.#leftOf(files.list())) await this.#restore(file, null);
   }
 
   /**
@@ -68,8 +68,10 @@ export class LeftRuns {
    */
   async settle(held: HeldWorkspace, workspace: string): Promise<Baseline | null> {
     const { files } = this.#options;
-    if (!files.list().some(({ identity }) => identity === held.identity)) return null;
-    for (const file of this.#left().filter((each) => this.#runIn(held, each) !== null)) {
+    const here = files.list().filter(({ identity }) => identity === held.identity);
+    if (here.length === 0) return null;
+    for (const file of this.#leftOf(here)) {
+      if (this.#runIn(held, file) === null) continue;
       const why = await this.#restore(file, workspace);
       if (why !== null) throw unsettled(why);
     }
@@ -99,9 +101,11 @@ export class LeftRuns {
     return run !== null && isSameAge(run, held) ? run : null;
   }
 
-  #left(): readonly RunFileName[] {
+  /** Those of runs that no gateway has any more. */
+  #leftOf(found: readonly RunFileName[]): readonly RunFileName[] {
     const { files, isGone } = this.#options;
-    return files.list().filter((file) => files.isOwn(file) || isGone(file.instance));
+    const gone = [...new Set(found.map(({ instance }) => instance))].filter(isGone);
+    return found.filter((file) => files.isOwn(file) || gone.includes(file.instance));
   }
 
   /** Returns why it could not; null where it is restored, or another gateway does it. */
