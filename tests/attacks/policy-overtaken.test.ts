@@ -1,22 +1,33 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
-import type { Scope } from '../../packages/gateway/src/core/caller.ts';
-import { answerApproval } from '../../packages/gateway/src/invoke/administer.ts';
-import { mintToken, withdrawToken } from '../../packages/gateway/src/invoke/tokens.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { generateKey } from '../../packages/gateway/src/attest/key-files.ts';
+import { digestBytes } from '../../packages/gateway/src/core/digest.ts';
+import type { Json } from '../../packages/gateway/src/core/json.ts';
+import { administrator } from '../../packages/gateway/src/invoke/administer.ts';
+import { localOwner } from '../../packages/gateway/src/operations/access.ts';
+import { OPERATIONS } from '../../packages/gateway/src/operations/all.ts';
+import { type OperationName, operate } from '../../packages/gateway/src/operations/operate.ts';
+import { filesDigestOf } from '../../packages/gateway/src/policy/replace-files.ts';
+import { Store } from '../../packages/gateway/src/store/store.ts';
+import type { Transaction } from '../../packages/gateway/src/store/transaction.ts';
+import { setOf } from '../../packages/gateway/src/upstreams/definition.ts';
+import { holdFirst } from '../../packages/gateway/src/upstreams/pins.ts';
 import {
-  bodyOf,
   callTool,
-  GRACE,
+  NOON,
   openTestGateway,
   PERMIT_ALL,
   recordsOf,
-  type TestGateway,
 } from '../../packages/gateway/test/fixture/gateway.ts';
 import { holdLock } from '../../packages/gateway/test/store/sample.ts';
+import { publicDocument, samplePackage } from '../fixtures/skills/sample.ts';
+import { OLGA, sharedSkillGateway } from '../fixtures/skills/skill-gateway.ts';
 
 /* Between a decision and its durable intent lies a wait for the database; nothing may slip through there. */
+
+type Policies = { readonly files: Record<string, string> };
 
 const QUICK = '[policy]\nreload_ms = 1\n';
 
@@ -50,60 +61,221 @@ describe('a call that is decided but has not begun', () => {
   });
 });
 
-describe('an administrative act that is decided but not yet written', () => {
-  const FORBID = '@id("late") forbid(principal, action, resource);\n';
-  const ASKS = `${PERMIT_ALL}@id("asks") forbid(principal, action == Action::"call", resource) unless { context.approved };\n`;
+describe('an act of an operator that is decided but not yet written', () => {
+  const skills = sharedSkillGateway({ config: QUICK });
+  const gatewayOf = () => skills().gateway;
+  const PERMIT = 'permit(principal, action, resource)';
+  const FORBID = 'forbid(principal, action, resource)';
+  const owner = localOwner(OLGA, 'default');
+  const NEVER = new AbortController().signal;
+  const run = (name: OperationName, input: Json | object = {}) =>
+    operate({ gateway: gatewayOf(), caller: owner, door: 'cli', signal: NEVER }, name, input);
+  const policyFile = (name: string) => join(gatewayOf().store.directory, 'policies', name);
+  const late = (effect: string) => `@id("late") ${effect};\n`;
+  const place = (effect: string) => writeFileSync(policyFile('99-late.cedar'), late(effect));
 
-  /** Starts the act while the database is locked, and replaces a policy file before it is free. */
-  async function overtaken<T>(gateway: TestGateway, act: () => Promise<T>, change: string): Promise<T> {
-    const lock = holdLock(gateway.stateDir);
-    const acting = act();
-    acting.catch(() => undefined);
-    await sleep(100);
-    writeFileSync(join(gateway.stateDir, 'policies', '99-late.cedar'), change);
-    await sleep(50);
-    lock.exec('ROLLBACK');
-    return acting;
+  /** Runs the act, and changes the policies in the first moment in which the database is free for it. */
+  async function overtaken(act: (effect: string) => Promise<unknown>, effect: string): Promise<string> {
+    const { store } = gatewayOf();
+    let isDue = true;
+    const overtake = (work: (tx: Transaction) => unknown) => (tx: Transaction) => {
+      if (isDue) {
+        place(effect);
+        // Longer than `reload_ms`.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3);
+      }
+      isDue = false;
+      return work(tx);
+    };
+    const { commit, transact } = Store.prototype;
+    const spies = [
+      vi.spyOn(store, 'commit').mockImplementation((work) => commit.call(store, overtake(work)) as never),
+      vi.spyOn(store, 'transact').mockImplementation((work) => transact.call(store, overtake(work)) as never),
+    ];
+    try {
+      await act(effect);
+      return 'ok';
+    } catch (error) {
+      return (error as { code?: string }).code ?? String(error);
+    } finally {
+      for (const spy of spies) spy.mockRestore();
+      expect(isDue, 'the act reached its transaction').toBe(false);
+    }
   }
 
-  const mint = (gateway: TestGateway) => {
-    const scopes: readonly Scope[] = ['call'];
-    const principal = { kind: 'agent', name: 'ada' } as const;
-    const expiresAtMs = gateway.clock.nowMs() + 60_000;
-    const minting = { principal, tenant: 'default', scopes, expiresAtMs, label: '' };
-    return mintToken(gateway, GRACE, { ...minting, held: new Set(scopes) });
-  };
-  const kinds = (gateway: TestGateway) => recordsOf(gateway).map(({ kind }) => kind);
+  const who = { by: OLGA, tenant: 'default' };
+  const id = (name: string) => `acme.${name}`;
+  const install = (name: string, version = '1.0.0') =>
+    skills().install(samplePackage({ id: id(name), version }));
+  const adopt = (name: string, version = '1.0.0') => skills().adopt({ id: id(name), version });
+  const signer = (publisher: string) => ({ publisher, key: publicDocument(generateKey(NOON)) });
+  const secret = (name: string) => run('setSecret', { name, value: Buffer.from('a value') });
+  const createToken = () => run('createToken', { principal: 'agent:ada' }) as Promise<{ id: string }>;
 
-  test('makes no token when a forbid was put in place meanwhile, and makes one under a new permit', async () => {
-    const gateway = await openTestGateway({ policies: PERMIT_ALL, toml: QUICK });
-    await expect(overtaken(gateway, () => mint(gateway), FORBID)).rejects.toMatchObject({
-      code: 'policy/denied',
-    });
-    expect(kinds(gateway)).not.toContain('token-created');
-    const other = await openTestGateway({ policies: PERMIT_ALL, toml: QUICK });
-    const late = '@id("late") permit(principal, action, resource);\n';
-    await overtaken(other, () => mint(other), late);
-    expect(kinds(other)).toContain('token-created');
-  });
+  /** What is there before the act, and the act: an operation, or what the command line does by itself. */
+  const ACTS: readonly (readonly [
+    name: string,
+    kind: string,
+    prepare: () => Promise<(effect: string) => Promise<unknown>>,
+  ])[] = [
+    ['createToken', 'token-created', async () => createToken],
+    [
+      'revokeToken',
+      'token-revoked',
+      async () => {
+        const { id: token } = await createToken();
+        return () => run('revokeToken', { id: token });
+      },
+    ],
+    [
+      'decideApproval',
+      'approval-decided',
+      async () => {
+        const asks = 'forbid(principal, action == Action::"call", resource == Tool::"palisade.echo")';
+        writeFileSync(policyFile('50-asks.cedar'), `@id("asks") ${asks} unless { context.approved };\n`);
+        gatewayOf().policy.reload();
+        await callTool(gatewayOf(), 'palisade.echo');
+        const [asked] = skills().recordsOf('approval-asked');
+        return () => run('decideApproval', { id: asked?.approval, verdict: 'approved' });
+      },
+    ],
+    [
+      'approveUpstream',
+      'upstream-accepted',
+      async () => {
+        const { store } = gatewayOf();
+        const set = setOf([]);
+        const offer = { set, rule: digestBytes('a command') };
+        store.transact((tx) => holdFirst(tx, 'files', offer, { reason: 'new', nowMs: NOON }));
+        return () => run('approveUpstream', { name: 'files', digest: set.digest });
+      },
+    ],
+    ['trustKey', 'trust-changed', async () => () => run('trustKey', signer('bolt'))],
+    [
+      'rotateTrustedKey',
+      'trust-changed',
+      async () => {
+        await run('trustKey', signer('cask'));
+        return () => run('rotateTrustedKey', signer('cask'));
+      },
+    ],
+    [
+      'revokeTrustedKey',
+      'trust-changed',
+      async () => {
+        const { keyId } = (await run('trustKey', signer('dune'))) as { keyId: string };
+        return () => run('revokeTrustedKey', { publisher: 'dune', keyId, reason: 'lost' });
+      },
+    ],
+    ['setSecret', 'vault-founded', async () => () => secret('first')],
+    ['setSecret', 'secret-set', async () => () => secret('second')],
+    [
+      'removeSecret',
+      'secret-removed',
+      async () => {
+        await secret('third');
+        return () => run('removeSecret', { name: 'third' });
+      },
+    ],
+    [
+      'rotation of the vault',
+      'vault-rotated',
+      async () => async () => gatewayOf().vault.rotate(administrator(gatewayOf(), who)),
+    ],
+    ['rotateKey', 'key-rotated', async () => () => run('rotateKey')],
+    [
+      'replacePolicies',
+      'policy-replaced',
+      async () => async (effect) => {
+        const { files: before } = (await run('getPolicies')) as Policies;
+        // The caller even knows the files that are there then.
+        const texts = Object.entries({ ...before, '99-late.cedar': late(effect) });
+        const files = texts.map(([name, text]) => ({ name, text }));
+        const ifDigest = filesDigestOf({ files, problems: [] });
+        return run('replacePolicies', { files: before, ifDigest });
+      },
+    ],
+    ['installSkill', 'skill-installed', async () => () => install('installed')],
+    [
+      'auditSkill',
+      'skill-audited',
+      async () => {
+        await install('audited');
+        return () => run('auditSkill', { id: id('audited') });
+      },
+    ],
+    [
+      'approveSkill',
+      'skill-changed',
+      async () => {
+        await install('approved');
+        return () => skills().approve(id('approved'), { acceptFindings: true });
+      },
+    ],
+    ...(['quarantine', 'disable', 'revoke'] as const).map(
+      (event) =>
+        [
+          `${event}Skill`,
+          'skill-changed',
+          async () => {
+            await adopt(event);
+            return () => run(`${event}Skill`, { id: id(event) });
+          },
+        ] as const,
+    ),
+    ...(['enable', 'remove'] as const).map(
+      (event) =>
+        [
+          `${event}Skill`,
+          'skill-changed',
+          async () => {
+            await adopt(event);
+            await run('disableSkill', { id: id(event) });
+            return () => run(`${event}Skill`, { id: id(event) });
+          },
+        ] as const,
+    ),
+    [
+      'rollbackSkill',
+      'skill-changed',
+      async () => {
+        await adopt('rolled');
+        await adopt('rolled', '2.0.0');
+        return () => run('rollbackSkill', { id: id('rolled') });
+      },
+    ],
+  ];
 
-  test('revokes no token when a forbid was put in place meanwhile', async () => {
-    const gateway = await openTestGateway({ policies: PERMIT_ALL, toml: QUICK });
-    const { about } = await mint(gateway);
-    const withdraw = () => withdrawToken(gateway, GRACE, { id: about.id, tenant: null });
-    await expect(overtaken(gateway, withdraw, FORBID)).rejects.toMatchObject({ code: 'policy/denied' });
-    expect(kinds(gateway)).not.toContain('token-revoked');
-  });
+  const kinds = () =>
+    recordsOf(gatewayOf())
+      .map(({ kind }) => kind)
+      .filter((kind) => kind !== 'policy-loaded');
 
-  test('approves no call when a forbid was put in place meanwhile', async () => {
-    const gateway = await openTestGateway({ policies: ASKS, toml: QUICK });
-    await callTool(gateway, 'palisade.echo');
-    const id = String(bodyOf(recordsOf(gateway).find(({ kind }) => kind === 'approval-asked')).approval);
-    const answer = { id, verdict: 'approved', by: GRACE, note: null, door: 'cli', credential: 'x' } as const;
-    const late = '@id("late") forbid(principal, action == Action::"approve", resource);\n';
-    const decided = await overtaken(gateway, () => answerApproval(gateway, answer), late);
-    expect(decided).toMatchObject({ ok: false, code: 'approval/not-allowed' });
-    expect(kinds(gateway)).not.toContain('approval-decided');
+  test.each(ACTS)(
+    '%s (%s) does nothing once a forbid is in place, and its work under a permit',
+    async (name, kind, prepare) => {
+      place(PERMIT);
+      gatewayOf().policy.reload();
+      const act = await prepare();
+      const before = kinds();
+      const denial = name === 'decideApproval' ? 'approval/not-allowed' : 'policy/denied';
+      expect(await overtaken(act, FORBID)).toBe(denial);
+      expect(kinds().slice(before.length)).toEqual(name.endsWith('Skill') ? ['skill-refused'] : []);
+      place(PERMIT);
+      gatewayOf().policy.reload();
+      expect(await overtaken(act, PERMIT)).toBe('ok');
+      expect(kinds().slice(before.length)).toContain(kind);
+    },
+  );
+
+  test('is any operation that changes something for others', () => {
+    // Calls are decided by the line; a server is asked again, or a call ended, at once and without a transaction.
+    const others = ['createCall', 'cancelCall', 'refreshUpstream'];
+    const acts = OPERATIONS.filter(({ action, http }) => action !== 'readJournal' && http.method !== 'GET');
+    const named = new Set(ACTS.map(([name]) => name));
+    const missing = acts.map(({ name }) => name).filter((name) => !named.has(name) && !others.includes(name));
+    expect(missing).toEqual([]);
+    expect(acts.length).toBeGreaterThan(20);
   });
 });
 

@@ -4,6 +4,12 @@ export type Principal = {
   readonly name: string;
 };
 
+/** Who performs an act that waits for the database. */
+export type Actor = Principal & {
+  /** Throws where the policies no longer permit the act; called in its transaction, before anything is written. */
+  readonly require?: () => void;
+};
+
 /** One grammar for the names of principals, tenants and runs: no space, quote, control or separator can occur. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
 const PRINCIPAL = /^(agent|user|service):(.+)$/;

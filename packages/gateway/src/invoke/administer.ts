@@ -4,7 +4,7 @@ import type { Keys, Rotation } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError, wrongUsage } from '../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
-import { formatPrincipal, type Principal } from '../core/principal.ts';
+import { type Actor, formatPrincipal, type Principal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import { readHead } from '../journal/head.ts';
 import type { Draft } from '../journal/journal.ts';
@@ -12,6 +12,7 @@ import { search } from '../journal/search.ts';
 import { authorizeAct } from '../policy/authorize.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Gateway, Records } from './gateway.ts';
+import type { Acting } from './skills/skill-acts.ts';
 
 export type Answer = {
   readonly id: string;
@@ -82,13 +83,34 @@ function toolOf({ registry }: Gateway, asked: Approval): Tool | undefined {
 }
 
 /**
- * Refuses a principal whom the policies do not let administer, with their reason; returns those that do. An act that
- * waits for the database asks again in its transaction: a policy that changed since then counts.
+ * Runs an administrative act in one transaction. The policies are asked before it, so that a denied caller neither waits
+ * for the database nor learns anything, and again in it: a policy that changed in between counts.
  */
+export async function administer<T>(
+  gateway: Gateway,
+  { by, tenant }: Acting,
+  act: (tx: Transaction) => T,
+): Promise<T> {
+  requireAdministrator(gateway, by, tenant);
+  return gateway.store.commit((tx) => {
+    // Boundary: the wait for the database may have been long.
+    requireAdministrator(gateway, by, tenant);
+    return act(tx);
+  });
+}
+
+/** Refuses a principal whom the policies do not let administer now, with their reason; returns those that do. */
 export function requireAdministrator(gateway: Gateway, by: Principal, tenant: string): readonly string[] {
   const act = authorizeAct(gateway.policy, by, 'administer', { tenant, nowMs: gateway.clock.nowMs() });
   if (!act.allowed) throw new CodedError('policy/denied', act.message);
   return act.decidedBy;
+}
+
+/** The same for acts that begin their transactions themselves. */
+export function administrator(gateway: Gateway, { by, tenant }: Acting): Actor {
+  const require = () => void requireAdministrator(gateway, by, tenant);
+  require();
+  return { ...by, require };
 }
 
 /** Where the policies cannot be evaluated (a lost key, a wrong clock), only a person may proceed. */
@@ -102,13 +124,14 @@ function requirePerson(by: Principal): void {
  * written, nothing has changed; if the process ends in between, `finishRotation` continues from the record. The old key
  * still verifies what it signed.
  */
-export function rotateKey(records: Records, by: Principal, lost: boolean): Rotation {
+export function rotateKey(records: Records, by: Actor, lost: boolean): Rotation {
   if (lost) requirePerson(by);
   const { store, journal, keys } = records;
   let rotation: Rotation = { from: null, to: '' };
   try {
     store.transact((tx) => {
       settleRotation(records, tx);
+      by.require?.();
       if (lost) requireLost(keys);
       journal.append(tx, ({ atMs }) => {
         rotation = keys.prepare(atMs, lost);

@@ -33,7 +33,7 @@ export function checkTexts({ policy, registry }: Gateway, files: readonly Policy
 /** Replaces the policies; returns the result of the check whether it passed or not. */
 export function replacePolicies(gateway: Gateway, replacing: Replacing): CheckResult {
   const { by, tenant, force } = replacing;
-  const decidedBy = requireAdministrator(gateway, by, tenant);
+  requireAdministrator(gateway, by, tenant);
   const files = replacing.files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const result = checkTexts(gateway, files);
   if (!result.ok) return result;
@@ -44,21 +44,23 @@ export function replacePolicies(gateway: Gateway, replacing: Replacing): CheckRe
       'policy/locks-out',
       `Cannot replace the policies: under them ${formatPrincipal(by)} may not administer`,
     );
-  write(gateway, { ...replacing, files, decidedBy, set: result.set, isForced: !staysIn });
+  write(gateway, { ...replacing, files, set: result.set, isForced: !staysIn });
   gateway.policy.reload();
   return result;
 }
 
 type Writing = Replacing & {
-  readonly decidedBy: readonly string[];
   readonly set: PolicySet;
   readonly isForced: boolean;
 };
 
-function write({ store, journal }: Gateway, writing: Writing): void {
-  const { files, ifDigest, by, tenant, set, decidedBy, isForced } = writing;
+function write(gateway: Gateway, writing: Writing): void {
+  const { store, journal } = gateway;
+  const { files, ifDigest, by, tenant, set, isForced } = writing;
   const directory = join(store.directory, 'policies');
   store.transact((tx) => {
+    // Boundary: the wait for the database may have been long.
+    const decidedBy = requireAdministrator(gateway, by, tenant);
     // Boundary: no one overwrites what they have not seen. Edits by hand take no lock, and are noticed up to here.
     const before = filesDigestOf(readPolicyFiles(directory));
     if (before !== ifDigest)

@@ -12,7 +12,7 @@ import {
   revokeToken,
   type Token,
 } from '../identity/tokens.ts';
-import { requireAdministrator } from './administer.ts';
+import { administer } from './administer.ts';
 import type { Gateway } from './gateway.ts';
 
 /** The scopes of the caller's credential; all of them where a process acts by itself. */
@@ -23,12 +23,10 @@ export type Held = { readonly held: ReadonlySet<Scope> };
  * that its text is visible.
  */
 export async function mintToken(gateway: Gateway, by: Principal, minting: Minting & Held) {
-  const { clock, random, store, journal } = gateway;
+  const { clock, random, journal } = gateway;
   checkMinting(minting, clock.nowMs());
   requireHeld(minting);
-  requireAdministrator(gateway, by, minting.tenant);
-  return store.commit((tx) => {
-    requireAdministrator(gateway, by, minting.tenant);
+  return administer(gateway, { by, tenant: minting.tenant }, (tx) => {
     const nowMs = clock.nowMs();
     const { id, token } = createToken(tx, { ...minting, by, nowMs }, random);
     const about = findToken(tx, id);
@@ -62,9 +60,7 @@ export async function withdrawToken(gateway: Gateway, by: Principal, asked: With
   const found = findToken(store, asked.id);
   if (found === null || (asked.tenant !== null && found.tenant !== asked.tenant)) throw unknown(asked.id);
   const { id, tenant } = found;
-  requireAdministrator(gateway, by, tenant);
-  return store.commit((tx) => {
-    requireAdministrator(gateway, by, tenant);
+  return administer(gateway, { by, tenant }, (tx) => {
     if (revokeToken(tx, id, by, clock.nowMs())) {
       journal.append(tx, {
         kind: 'token-revoked',

@@ -13,7 +13,7 @@ import {
 import { everyDefinition } from '../upstreams/definition.ts';
 import { type Difference, differenceOf } from '../upstreams/difference.ts';
 import { accept, type Offer, type Pin, pinnedNames, pinOf, ruleDigest } from '../upstreams/pins.ts';
-import { requireAdministrator } from './administer.ts';
+import { administer } from './administer.ts';
 import type { Gateway } from './gateway.ts';
 
 export type UpstreamView = {
@@ -71,9 +71,7 @@ type Accepting = Requester & {
 export async function approveUpstream(gateway: Gateway, accepting: Accepting): Promise<UpstreamView> {
   const { name, principal, tenant, shown } = accepting;
   const { rule } = showUpstream(gateway, name);
-  requireAdministrator(gateway, principal, tenant);
-  await gateway.store.commit((tx) => {
-    requireAdministrator(gateway, principal, tenant);
+  await administer(gateway, { by: principal, tenant }, (tx) => {
     const offer = offerOf(name, pinOf(tx, name), rule);
     // Boundary: what a person saw is what is accepted, however fast the server changes.
     if (offer.set.digest !== shown)

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Keys } from '../attest/keys.ts';
-import { requireAdministrator, rotateKey } from '../invoke/administer.ts';
-import { requireHome } from './access.ts';
+import { administrator, rotateKey } from '../invoke/administer.ts';
+import { actingOf, requireHome } from './access.ts';
 import { ADMINISTERS, ByteStream, type Operation, operation } from './operation.ts';
 import { isoTimeText, keyId } from './schema-parts.ts';
 
@@ -47,9 +47,9 @@ export const operations: readonly Operation[] = [
       schema: z.object({ from: keyId.nullable(), to: keyId }),
       sentence: 'The key that signed before, and the one that signs from now on.',
     },
-    handle: ({ gateway, caller }) => {
-      requireAdministrator(gateway, caller.principal, caller.tenant);
-      const { from, to } = rotateKey(gateway, caller.principal, false);
+    handle: (context) => {
+      const { gateway } = context;
+      const { from, to } = rotateKey(gateway, administrator(gateway, actingOf(context)), false);
       return { from, to };
     },
   }),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { CodedError, wrongUsage } from '../core/coded-error.ts';
-import { requireAdministrator } from '../invoke/administer.ts';
+import { administrator, requireAdministrator } from '../invoke/administer.ts';
 import {
   formatScope,
   MAX_VALUE_BYTES,
@@ -10,7 +10,7 @@ import {
   type SecretEntry,
   type VaultScope,
 } from '../vault/secret.ts';
-import type { Vault } from '../vault/vault.ts';
+import { actingOf } from './access.ts';
 import { type OpenedGateway, type Operation, type OperationContext, operation } from './operation.ts';
 import { isoTimeText } from './schema-parts.ts';
 
@@ -64,7 +64,9 @@ export const operations: readonly Operation[] = [
       sentence: 'The secrets.',
     },
     handle: (context) => {
-      const vault = administeredVault(context);
+      const { gateway, caller } = context;
+      requireAdministrator(gateway, caller.principal, caller.tenant);
+      const { vault } = gateway;
       const secrets = vault.list().filter(({ scope }) => isReachable(context, scope));
       return { lockedWith: vault.lockedWith, secrets: secrets.map(secretDocument) };
     },
@@ -84,10 +86,10 @@ export const operations: readonly Operation[] = [
       sentence: 'What is known of it now.',
     },
     handle: async (context, { name, scope: raw, value }) => {
-      const vault = administeredVault(context);
+      const by = administrator(context.gateway, actingOf(context));
       const scope = requireReachable(context, raw);
       try {
-        const { version, bytes } = await vault.set(name, scope, value, context.caller.principal);
+        const { version, bytes } = await context.gateway.vault.set(name, scope, value, by);
         return { name, scope: formatScope(scope), version, bytes };
       } finally {
         value.fill(0);
@@ -105,11 +107,10 @@ export const operations: readonly Operation[] = [
       sentence: 'It is gone.',
     },
     handle: async (context, { name, scope: raw }) => {
-      const vault = administeredVault(context);
+      const by = administrator(context.gateway, actingOf(context));
       const scope = requireReachable(context, raw);
       const text = formatScope(scope);
-      if (await vault.remove(name, scope, context.caller.principal))
-        return { name, scope: text, removed: true };
+      if (await context.gateway.vault.remove(name, scope, by)) return { name, scope: text, removed: true };
       throw new CodedError(
         'vault/missing',
         `Cannot remove the secret "${name}": the scope "${text}" has no secret of this name`,
@@ -118,11 +119,6 @@ export const operations: readonly Operation[] = [
     },
   }),
 ];
-
-function administeredVault({ gateway, caller }: Context): Vault {
-  requireAdministrator(gateway, caller.principal, caller.tenant);
-  return gateway.vault;
-}
 
 /** Boundary: a secret of a tenant is for its administrators alone, and one for all is for the operators. */
 function isReachable({ gateway, caller }: Context, { kind, subject }: VaultScope): boolean {

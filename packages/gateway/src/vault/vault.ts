@@ -1,7 +1,7 @@
 import type { VaultConfig } from '../config/config.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
-import type { Principal } from '../core/principal.ts';
+import type { Actor } from '../core/principal.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { findRow, Inventory, look, type Means, put, reseal, take } from './contents.ts';
@@ -79,7 +79,7 @@ export class Vault {
   }
 
   /** Stores a value under a name, replacing the old one; durable once resolved. The first one creates the vault. */
-  async set(name: string, scope: VaultScope, value: Uint8Array, by: Principal): Promise<SecretEntry> {
+  async set(name: string, scope: VaultScope, value: Uint8Array, by: Actor): Promise<SecretEntry> {
     checkName(name);
     checkScope(scope);
     checkValue(value);
@@ -88,6 +88,7 @@ export class Vault {
     try {
       await found(this.#parts, by);
       return await this.#within((means) => {
+        by.require?.();
         const entry = put(means, { name, scope }, own, this.#options.clock.nowMs());
         const body = { ...bodyOf(entry), bytes: entry.bytes };
         this.#options.onEvent(means.tx, actOf('secret-set', by, body));
@@ -99,12 +100,13 @@ export class Vault {
   }
 
   /** Removes a secret, even one that cannot be opened; true when it existed. */
-  async remove(name: string, scope: VaultScope, by: Principal): Promise<boolean> {
+  async remove(name: string, scope: VaultScope, by: Actor): Promise<boolean> {
     if (this.lockedWith === null) {
       demandUntouched(this.#options.store);
       return false;
     }
     return this.#within((means) => {
+      by.require?.();
       const version = take(means, { name, scope });
       if (version === null) return false;
       this.#options.onEvent(means.tx, actOf('secret-removed', by, bodyOf({ name, scope, version })));
@@ -138,7 +140,7 @@ export class Vault {
   }
 
   /** A new key under a new lock, and every secret sealed again: the old key opens nothing of the current contents. */
-  rotate(by: Principal, wish: RotationWish = {}): Promise<VaultRotation> {
+  rotate(by: Actor, wish: RotationWish = {}): Promise<VaultRotation> {
     return rotate(this.#parts, by, wish);
   }
 
@@ -184,12 +186,13 @@ type VaultRotation = {
   readonly secrets: number;
 };
 
-async function found(parts: RotateParts, by: Principal): Promise<void> {
+async function found(parts: RotateParts, by: Actor): Promise<void> {
   const { store, lock, inventory, onEvent } = parts;
   if (lock.source !== null) return;
   const fresh = await lock.makeFresh(lock.kind, null);
   store.transact((tx) => {
     if (tx.get(selectLock, {}) !== undefined) return;
+    by.require?.();
     demandUntouched(tx);
     tx.run(replaceLock, fresh.install());
     inventory.write(tx, fresh.key, new Map());
@@ -198,7 +201,7 @@ async function found(parts: RotateParts, by: Principal): Promise<void> {
 }
 
 /** Rotates, whole or not at all; tries again when another process was faster. */
-async function rotate(parts: RotateParts, by: Principal, wish: RotationWish): Promise<VaultRotation> {
+async function rotate(parts: RotateParts, by: Actor, wish: RotationWish): Promise<VaultRotation> {
   const { store, keys, lock } = parts;
   const isLost = wish.lost === true;
   for (;;) {
@@ -209,6 +212,7 @@ async function rotate(parts: RotateParts, by: Principal, wish: RotationWish): Pr
       const row = tx.get(selectLock, {});
       const isAsBefore = open === null ? row?.key_ref === before?.key_ref : isCurrent(tx, open);
       if (!isAsBefore) return null;
+      by.require?.();
       const newRow = fresh.install();
       const secrets = renew(parts, tx, open, fresh.key);
       tx.run(replaceLock, newRow);

@@ -20,6 +20,7 @@ import {
   type Acting,
   move,
   type Named,
+  recordDenial,
   recordSkill,
   requireAct,
   requireActUpon,
@@ -48,18 +49,22 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
   nextState(skill.state, 'approve', skill);
   const { manifest, trust } = skill;
   const grant = narrowGrant(manifest, approving);
-  const about = { manifest, trust, grant, standing: standingOf(skill) };
-  const decidedBy = requireAct(gateway, 'approveSkill', approving, about);
-  const enabledBy = enablersOf(gateway, skill, { ...approving, grant });
+  const decide = () => {
+    const about = { manifest, trust, grant, standing: standingOf(skill) };
+    const decidedBy = requireAct(gateway, 'approveSkill', approving, about);
+    return { decidedBy, enabledBy: enablersOf(gateway, skill, { ...approving, grant }) };
+  };
+  await recordDenial(gateway, decide);
   requirePassed(skill, approving.acceptFindings);
   const { signer } = await storedPackage(gateway, skill);
-  const approved = await gateway.store.commit((tx) => {
+  const approve = (tx: Transaction) => {
     const now = skillAt(tx, skill.id, skill.version);
     requireAsShown(skill, now);
     const verdict = trustOf(tx, { signer, manifest }, { nowMs: gateway.clock.nowMs(), use: 'load' });
     if (!verdict.ok) throw new CodedError(verdict.code, `Cannot approve ${spell(skill)}: ${verdict.why}`);
-    return agree(gateway, tx, now, { ...approving, grant, decidedBy, enabledBy });
-  });
+    return agree(gateway, tx, now, { ...approving, grant, ...decide() });
+  };
+  const approved = await recordDenial(gateway, () => gateway.store.commit(approve));
   gateway.skills.running.look();
   return approved;
 }
@@ -103,7 +108,7 @@ function tallyOf(gateway: Gateway, skill: InstalledSkill, { grant, by }: Grantin
 
 /**
  * Boundary: the right to approve does not include the right to enable. Returns what decided that this principal may;
- * null where nothing is to be enabled. It runs outside the transaction, since a policy reload is recorded.
+ * null where nothing is to be enabled.
  */
 function enablersOf(gateway: Gateway, skill: InstalledSkill, granting: Granting): readonly string[] | null {
   if (!granting.enable || tallyOf(gateway, skill, granting).reviewersMissing > 0) return null;

@@ -13,7 +13,15 @@ import type { SkillPackage } from '../../skills/package/skill-package.ts';
 import { RunningSkills } from '../../skills/running.ts';
 import type { Gateway, InstalledSkills, Records } from '../gateway.ts';
 import { examine, storedPackage } from './examine.ts';
-import { type Acting, move, type Named, quarantine, requireActUpon, requireSkill } from './skill-acts.ts';
+import {
+  type Acting,
+  move,
+  type Named,
+  quarantine,
+  recordDenial,
+  requireActUpon,
+  requireSkill,
+} from './skill-acts.ts';
 
 type Auditing = Acting & Named & Pick<InstalledAudit, 'withCases' | 'signal'>;
 
@@ -22,9 +30,12 @@ export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<
   const skill = requireSkill(gateway.store, auditing, ['ingested', 'quarantined', 'active']);
   // Boundary: an audit runs the cases of a package, and what was revoked never runs again.
   if (skill.state === 'revoked') nextState(skill.state, 'audit', skill);
-  requireActUpon(gateway, 'auditSkill', auditing, skill);
+  const decide = (now: InstalledSkill) => requireActUpon(gateway, 'auditSkill', auditing, now);
   const { signal, withCases } = auditing;
-  return auditInstalled(gateway, skill, { acting: auditing, pkg: null, signal, withCases });
+  return recordDenial(gateway, () => {
+    decide(skill);
+    return auditInstalled(gateway, skill, { acting: auditing, pkg: null, signal, withCases, decide });
+  });
 }
 
 type InstalledAudit = {
@@ -35,18 +46,19 @@ type InstalledAudit = {
   /** Whether the test cases are run as well. */
   readonly withCases: boolean;
   readonly signal: AbortSignal;
+  /** Asks the policies in the transaction that writes the result; left out: the audit is part of an act that they permit. */
+  readonly decide?: (skill: InstalledSkill) => readonly string[];
 };
 
 /** The audit of an installed skill, and the state that follows. */
 export async function auditInstalled(
   gateway: Gateway,
   skill: InstalledSkill,
-  { acting, pkg, withCases, signal }: InstalledAudit,
+  { acting, pkg, withCases, signal, decide }: InstalledAudit,
 ): Promise<InstalledSkill> {
   const found = pkg ?? (await packageOrQuarantine(gateway, skill, acting));
   const cases = acting === null || !withCases ? null : { ...acting, signal };
   const report = withCasesBefore(found, await examine(gateway, found, cases), skill.report);
-  const step = { acting, decidedBy: [], report };
   const audited = await gateway.store.commit((tx) => {
     const now = skillAt(tx, skill.id, skill.version);
     if (now === null || now.artifact !== skill.artifact || now.state === 'revoked')
@@ -54,6 +66,7 @@ export async function auditInstalled(
         'skill/conflict',
         `Cannot audit ${skill.id}@${skill.version}: it was changed in the meantime`,
       );
+    const step = { acting, decidedBy: decide?.(now) ?? [], report };
     const why = report.verdict === 'failed' ? 'the audit found what must not run' : null;
     if (now.state === 'ingested' || now.state === 'audited') {
       const isLooked = now.state === 'audited';

@@ -13,6 +13,7 @@ import {
   meantOf,
   move,
   type Named,
+  recordDenial,
   recordSkill,
   requireActUpon,
   requireSkill,
@@ -36,17 +37,19 @@ export async function changeSkill(gateway: Gateway, changing: Changing): Promise
   const { event, version } = changing;
   const found = await foundFor(gateway, changing);
   if (event === 'revoke' && version === null) return revokeAll(gateway, changing, found);
-  const { action } = transitionOf(found.state, event, found);
-  const decidedBy = requireActUpon(gateway, action, changing, found);
+  const decide = (skill: InstalledSkill) =>
+    requireActUpon(gateway, transitionOf(skill.state, event, skill).action, changing, skill);
+  await recordDenial(gateway, () => decide(found));
   if (event === 'enable') await requireUnchanged(gateway, found, changing);
-  const changed = await gateway.store.commit((tx) => {
+  const change = (tx: Transaction) => {
     const skill = asItIs(tx, found, event);
     if (skill === null || skill.artifact !== found.artifact)
       throw new CodedError('skill/conflict', `Cannot ${event} ${found.id}: it was changed in the meantime`);
-    const decided = { ...changing, decidedBy };
+    const decided = { ...changing, decidedBy: decide(skill) };
     if (event === 'enable') return activate(gateway, tx, skill, decided);
     return event === 'remove' ? drop(gateway, tx, skill, decided) : step(gateway, tx, skill, decided);
-  });
+  };
+  const changed = await recordDenial(gateway, () => gateway.store.commit(change));
   gateway.skills.running.look();
   if (event === 'remove') await dropArtifact(gateway, changed);
   return changed;
@@ -106,7 +109,7 @@ function step(
   gateway: Gateway,
   tx: Transaction,
   skill: InstalledSkill,
-  decided: Decided & Changing,
+  decided: Decided & Pick<Changing, 'event'>,
 ): InstalledSkill {
   const { event, decidedBy, reason } = decided;
   // A quarantine ends the approval; running again takes a new one.
@@ -199,22 +202,24 @@ export async function rollbackSkill(gateway: Gateway, rolling: RollingBack): Pro
   const { id, reason } = rolling;
   const { newest, target } = plan(gateway, id);
   const isWaiting = WAITING.has(newest.state);
-  const decidedBy = [
+  const decide = () => [
     ...requireActUpon(gateway, isWaiting ? 'removeSkill' : 'disableSkill', rolling, newest),
     ...(target.state === 'active' ? [] : requireActUpon(gateway, 'enableSkill', rolling, target)),
   ];
+  await recordDenial(gateway, decide);
   await requireUnchanged(gateway, target, rolling);
-  const decided = { ...rolling, decidedBy, reason: reason ?? `rolled back to ${target.version}` };
-  await gateway.store.commit((tx) => {
+  const roll = (tx: Transaction) => {
     const now = skillAt(tx, id, newest.version);
     const old = skillAt(tx, id, target.version);
     const isSame = now?.changedAtMs === newest.changedAtMs && old?.changedAtMs === target.changedAtMs;
     if (now === null || old === null || !isSame)
       throw new CodedError('skill/conflict', `Cannot roll ${id} back: it was changed in the meantime`);
+    const decided = { ...rolling, decidedBy: decide(), reason: reason ?? `rolled back to ${target.version}` };
     if (isWaiting) drop(gateway, tx, now, decided);
-    else move(gateway, tx, now, { event: 'disable', acting: rolling, decidedBy, reason: decided.reason });
+    else step(gateway, tx, now, { ...decided, event: 'disable' });
     if (old.state !== 'active') activate(gateway, tx, old, decided);
-  });
+  };
+  await recordDenial(gateway, () => gateway.store.commit(roll));
   gateway.skills.running.look();
   await dropArtifact(gateway, newest);
   return { from: newest.version, to: target.version };

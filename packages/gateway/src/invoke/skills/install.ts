@@ -19,7 +19,7 @@ import type { Gateway } from '../gateway.ts';
 import { auditInstalled } from './audit.ts';
 import { dropArtifact } from './change.ts';
 import { proseOf, storedPackage, trustOf } from './examine.ts';
-import { type Acting, recordSkill, requireAct } from './skill-acts.ts';
+import { type Acting, recordDenial, recordSkill, requireAct } from './skill-acts.ts';
 import { recordTrust } from './trust.ts';
 
 type Installing = Acting & {
@@ -46,9 +46,9 @@ export async function installSkill(gateway: Gateway, installing: Installing): Pr
   const { bytes, signal } = installing;
   const { artifacts } = gateway.skills;
   const signed = requireTrusted(gateway, gateway.store, await openPackage(bytes));
-  const { pkg, trust } = signed;
+  const { pkg } = signed;
   requireCompatible(pkg.manifest, gateway.version);
-  const decidedBy = requireAct(gateway, 'install', installing, { manifest: pkg.manifest, trust });
+  await recordDenial(gateway, () => requireInstall(gateway, signed, installing));
   const before = skillAt(gateway.store, pkg.manifest.id, pkg.manifest.version);
   requireNewer(gateway.store, signed, installing.allowDowngrade);
   // Boundary: what will be refused leaves nothing on disk.
@@ -57,13 +57,13 @@ export async function installSkill(gateway: Gateway, installing: Installing): Pr
   artifacts.write(bytes, pkg.artifact);
   if (before?.artifact === pkg.artifact && before.state !== 'ingested')
     return { skill: before, difference: null, isNew: false };
-  const ingested = await gateway.store
-    .commit((tx) => ingest(gateway, tx, signed, { ...installing, decidedBy }))
-    .catch(async (error: unknown) => {
-      // What cannot be removed now is removed later.
-      await dropArtifact(gateway, pkg).catch(() => undefined);
-      throw error;
-    });
+  const ingested = await recordDenial(gateway, () =>
+    gateway.store.commit((tx) => ingest(gateway, tx, signed, installing)),
+  ).catch(async (error: unknown) => {
+    // What cannot be removed now is removed later.
+    await dropArtifact(gateway, pkg).catch(() => undefined);
+    throw error;
+  });
   // Another process may have removed the same version with its package since; from here on the index refers to it.
   if (artifacts.stampOf(pkg.artifact) === null) artifacts.write(bytes, pkg.artifact);
   const difference = await againstActive(gateway, pkg);
@@ -81,6 +81,10 @@ function requireTrusted({ clock, skills }: Gateway, reader: Reader, pkg: SkillPa
     ? { code: 'skill/unsigned' as const, why: 'it has no signature' }
     : verdict;
   throw new CodedError(code, `Cannot install ${manifest.id}@${manifest.version}: ${why}`);
+}
+
+function requireInstall(gateway: Gateway, { pkg, trust }: Signed, acting: Acting): readonly string[] {
+  return requireAct(gateway, 'install', acting, { manifest: pkg.manifest, trust });
 }
 
 function requireCompatible({ id, version, compat }: Manifest, palisade: string): void {
@@ -106,9 +110,7 @@ function requireNewer(reader: Reader, { pkg }: Signed, allowDowngrade: boolean):
   );
 }
 
-type Ingesting = Installing & { readonly decidedBy: readonly string[] };
-
-function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: Ingesting): InstalledSkill {
+function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: Installing): InstalledSkill {
   const { pkg, signer, trust } = signed;
   const { manifest, artifact } = pkg;
   const { id, version, publisher, name } = manifest;
@@ -116,9 +118,11 @@ function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: In
   const by = formatPrincipal(ingesting.by);
   const again = skillAt(tx, id, version);
   if (again !== null && again.artifact === artifact) return again;
-  // Another process may have changed what was checked.
+  // Boundary: the policies, or another process, may have changed what was checked.
   requireNewer(tx, signed, ingesting.allowDowngrade);
-  if (requireTrusted(gateway, tx, pkg).trust === 'first-use' && keysOf(tx, publisher).length === 0) {
+  const now = requireTrusted(gateway, tx, pkg);
+  const decidedBy = requireInstall(gateway, now, ingesting);
+  if (now.trust === 'first-use' && keysOf(tx, publisher).length === 0) {
     const { keyId, publicKey } = signer;
     const key = addKey(tx, {
       ...{ publisher, keyId, publicKey, addedAtMs: nowMs, addedBy: by },
@@ -134,7 +138,7 @@ function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: In
     kind: 'skill-installed',
     skill: { id, version, artifact },
     acting: ingesting,
-    body: { publisher, key: signer.keyId, trust, decidedBy: [...ingesting.decidedBy] },
+    body: { publisher, key: signer.keyId, trust, decidedBy: [...decidedBy] },
   });
   return skill;
 }

@@ -2,6 +2,7 @@ import { CodedError } from '../../core/coded-error.ts';
 import { digestValue } from '../../core/digest.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
+import type { Draft } from '../../journal/journal.ts';
 import { authorizeAct } from '../../policy/authorize.ts';
 import type { SkillAct, SkillStanding } from '../../policy/entities.ts';
 import { hostsOf } from '../../skills/capabilities/http.ts';
@@ -57,7 +58,34 @@ type About = {
   readonly standing?: Partial<SkillStanding>;
 };
 
-/** Evaluates the policies; returns what decided. A denial is recorded, and throws `policy/denied`. */
+/** A denial by the policies, with its record. */
+class DeniedAct extends CodedError {
+  override readonly name: 'CodedError' = 'CodedError';
+  readonly draft: Draft;
+
+  constructor(act: SkillAct, message: string, draft: Draft) {
+    super('policy/denied', message, {
+      remedy: `Ask the operator for a policy that permits the action "${act}"; a case of \`palisade policy test\` tries one.`,
+    });
+    this.draft = draft;
+  }
+}
+
+/**
+ * Does a part of an act, and records its denial by the policies. They are asked with `requireAct` before an act, and
+ * again in its transaction, which a denial rolls back: a policy that changed in between counts.
+ */
+export async function recordDenial<T>(gateway: Gateway, part: () => T | Promise<T>): Promise<T> {
+  try {
+    return await part();
+  } catch (error) {
+    if (error instanceof DeniedAct)
+      await gateway.store.commit((tx) => gateway.journal.append(tx, error.draft));
+    throw error;
+  }
+}
+
+/** Evaluates the policies; returns what decided. A denial throws `policy/denied`; `recordDenial` records it. */
 export function requireAct(
   gateway: Gateway,
   act: SkillAct,
@@ -83,14 +111,11 @@ export function requireAct(
     },
   });
   if (allowed) return decidedBy;
-  gateway.store.transact((tx) =>
-    gateway.journal.append(tx, {
-      ...{ kind: 'skill-refused', call: null, principal: formatPrincipal(by), tool: null, tenant },
-      body: { skill: id, version, event: act, decidedBy: [...decidedBy] },
-    }),
-  );
-  throw new CodedError('policy/denied', message, {
-    remedy: `Ask the operator for a policy that permits the action "${act}"; a case of \`palisade policy test\` tries one.`,
+  throw new DeniedAct(act, message, {
+    kind: 'skill-refused',
+    principal: formatPrincipal(by),
+    tenant,
+    body: { skill: id, version, event: act, decidedBy: [...decidedBy] },
   });
 }
 

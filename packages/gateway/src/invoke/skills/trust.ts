@@ -6,7 +6,7 @@ import { skillsOfKey } from '../../skills/index/read.ts';
 import { TEXTS } from '../../skills/manifest/texts.table.ts';
 import { addKey, keysOf, readPublicKey, retireKeys, revokeKey, type TrustedKey } from '../../skills/trust.ts';
 import type { Transaction } from '../../store/transaction.ts';
-import { requireAdministrator } from '../administer.ts';
+import { administer, requireAdministrator } from '../administer.ts';
 import type { Gateway } from '../gateway.ts';
 import { type Acting, quarantine } from './skill-acts.ts';
 
@@ -18,9 +18,8 @@ export type Adding = Acting & {
 };
 
 export async function addTrust(gateway: Gateway, adding: Adding): Promise<TrustedKey> {
-  requireAdministrator(gateway, adding.by, adding.tenant);
-  const read = await readKey(adding);
-  return gateway.store.commit((tx) => {
+  const read = await readKey(gateway, adding);
+  return administer(gateway, adding, (tx) => {
     const key = addKey(tx, { ...read, ...factsOf(gateway, adding) });
     recordTrust(gateway, tx, adding, { act: 'added', key });
     return key;
@@ -31,9 +30,8 @@ type Rotated = { readonly added: TrustedKey; readonly retired: readonly string[]
 
 /** A new key for a publisher; earlier ones sign nothing new, and what they signed stays valid. */
 export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rotated> {
-  requireAdministrator(gateway, adding.by, adding.tenant);
-  const read = await readKey(adding);
-  return gateway.store.commit((tx) => {
+  const read = await readKey(gateway, adding);
+  return administer(gateway, adding, (tx) => {
     if (keysOf(tx, adding.publisher).length === 0)
       throw new CodedError(
         'skill/untrusted',
@@ -55,9 +53,8 @@ type Revoking = Acting & { readonly keyId: string; readonly reason: string | nul
 export type RevokedTrust = { readonly key: TrustedKey; readonly quarantined: readonly string[] };
 
 export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise<RevokedTrust> {
-  requireAdministrator(gateway, revoking.by, revoking.tenant);
   const { keyId, reason } = revoking;
-  const revoked = await gateway.store.commit((tx) => {
+  const revoked = await administer(gateway, revoking, (tx) => {
     const key = revokeKey(tx, { keyId, reason, atMs: gateway.clock.nowMs() });
     recordTrust(gateway, tx, revoking, { act: 'revoked', key });
     const quarantined = skillsOfKey(tx, keyId).flatMap(({ id, version }) => {
@@ -71,7 +68,11 @@ export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise
   return revoked;
 }
 
-async function readKey({ document, publisher }: Adding): Promise<Pick<TrustedKey, 'keyId' | 'publicKey'>> {
+async function readKey(
+  gateway: Gateway,
+  { document, publisher, by, tenant }: Adding,
+): Promise<Pick<TrustedKey, 'keyId' | 'publicKey'>> {
+  requireAdministrator(gateway, by, tenant);
   // Boundary: a key is never stored for a name that no skill can have, or that means palisade itself.
   const odd = TEXTS.publisher.oddity(publisher);
   if (odd !== null)

@@ -1,4 +1,5 @@
-import { requireAdministrator } from '../../../invoke/administer.ts';
+import type { Actor } from '../../../core/principal.ts';
+import { administrator } from '../../../invoke/administer.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import type { LockSource } from '../../../vault/lock.ts';
 import { MIN_SCRUBBED_BYTES } from '../../../vault/scrub.ts';
@@ -85,7 +86,7 @@ export async function rotate(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const target = choiceOf(invocation, 'to', LOCKS);
   const lost = flags.lost === true;
-  return administerVault(invocation, async (gateway) => {
+  return administerVault(invocation, async (gateway, by) => {
     const { vault } = gateway;
     const settings = gateway.config.vault;
     if (!lost && vault.lockedWith !== null) await unlock(invocation, vault);
@@ -94,7 +95,7 @@ export async function rotate(invocation: Invocation): Promise<number> {
     const isAsked = isTyped && (target ?? vault.lockedWith ?? settings.key) === 'passphrase';
     const passphrase = isAsked ? { passphrase: await askNewPassphrase(invocation) } : {};
     const to = target === undefined ? {} : { to: target };
-    const rotation = await vault.rotate(principalOf(invocation), { ...to, ...passphrase, lost });
+    const rotation = await vault.rotate(by, { ...to, ...passphrase, lost });
     return print.result({ ...rotation, lost }, () => {
       const { secrets, to: lock } = rotation;
       if (lost) print.note('started over', 'yellow', `  secrets removed: ${secrets}`);
@@ -109,13 +110,12 @@ export async function rotate(invocation: Invocation): Promise<number> {
 /** Opens the gateway and asks the policies whether the caller may administer it, before anything is typed. */
 function administerVault(
   invocation: Invocation,
-  act: (gateway: Opened<Gateway>) => Promise<number>,
+  act: (gateway: Opened<Gateway>, by: Actor) => Promise<number>,
 ): Promise<number> {
   const by = principalOf(invocation);
-  return withGateway(invocation, (gateway) => {
-    requireAdministrator(gateway, by, gateway.config.gateway.tenant);
-    return act(gateway);
-  });
+  return withGateway(invocation, (gateway) =>
+    act(gateway, administrator(gateway, { by, tenant: gateway.config.gateway.tenant })),
+  );
 }
 
 /** The secret that a command line names, before anyone types a value for a name that cannot be used. */
