@@ -124,6 +124,7 @@ export function termsOf(
     files: [judgedAs(file)],
     argv: [named, ...args],
     ...{ workspace, cwd: workspace, env: {}, stdin: null },
+    directories: null,
     limits: {
       ...{ wallMs: 60_000, cpuMs: 60_000, memoryBytes: 2 ** 30, outputBytes: quota },
       ...{ fileBytes: 2 ** 28, processes: 128, openFiles: 1024, egressBytes: 2 ** 30 },

@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { beginExchanges } from '../fixtures/commands/exchanger.ts';
@@ -97,6 +105,36 @@ describe.each(PEOPLE)('an agent of %s', (_, uid) => {
     machine.demandUntouched();
     const [, inJail] = await ask([project]);
     expect(inJail?.output, inJail?.message).not.toBeNull();
+  });
+
+  test('starts nowhere else when its working directory is exchanged for a link to the keys', async () => {
+    const { home, project, ssh } = machine;
+    const [here, link] = [join(project, 'work'), join(project, 'to-keys')];
+    mkdirSync(here);
+    // The user of root's commands could read the key as well.
+    for (const path of [here, home, project, ssh, join(ssh, 'key')]) chmodSync(path, 0o777);
+    symlinkSync(ssh, link);
+    const exchanger = await beginExchanges(here, link);
+    const inputs = Array.from({ length: volume(48, 16) }, (__, round) => ({
+      command: 'sh',
+      args: ['-c', 'echo started; cat key; echo planted > planted'],
+      tier: round % 4 === 3 ? 'c' : 'b',
+      workspace: project,
+      cwd: 'work',
+    }));
+    const door = machine.doors['MCP over stdio'];
+    const endings = await door({ cwd: '/', flags: ['--workspace', project] }, inputs);
+    await exchanger.untilBothSeen();
+    await exchanger.stop();
+    for (const { output, message } of endings) expect(output?.stdout ?? '', message).not.toContain(KEY);
+    machine.demandUntouched();
+    // The control: without an exchange it starts there.
+    if (lstatSync(here).isSymbolicLink()) {
+      renameSync(here, `${link}-again`);
+      renameSync(link, here);
+    }
+    const calm = await door({ cwd: '/', flags: ['--workspace', project] }, inputs.slice(2, 4));
+    for (const { output, message } of calm) expect(output?.stdout, message).toBe('started\n');
   });
 });
 

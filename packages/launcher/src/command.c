@@ -27,7 +27,7 @@ _Noreturn void become_command(int outer_proc, pid_t parent)
     /* After the change of identity, which would clear it. If the parent is already dead, the command is not started. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, "parent-death");
     if (parent != 0 && getppid() != parent) _exit(EXIT_SETUP);
-    if (plan.cwd != NULL) must(chdir(plan.cwd) == 0, "cwd");
+    enter_directory();
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no-new-privs");
     drop_capabilities();
     open_facts();

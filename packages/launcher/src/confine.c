@@ -34,6 +34,24 @@ void read_filter(void)
     (void)close((int)plan.seccomp);
 }
 
+/* Opens a directory. Boundary: another one than the judged one, by whatever name or link, is not used. */
+static int open_place(const struct place *place, const char *step)
+{
+    struct stat status;
+    int found = open(place->path, O_PATH | O_CLOEXEC);
+    must(found >= 0 && fstat(found, &status) == 0, step);
+    if (place->is_judged && (status.st_dev != place->device || status.st_ino != place->inode)) fail(step, ESTALE);
+    return found;
+}
+
+void enter_directory(void)
+{
+    if (plan.cwd.path == NULL) return;
+    int directory = open_place(&plan.cwd, "cwd");
+    must(fchdir(directory) == 0, "cwd");
+    (void)close(directory);
+}
+
 static int landlock_abi(void)
 {
     long abi = syscall(NR_landlock_create_ruleset, NULL, 0, 1);
@@ -55,8 +73,8 @@ void restrict_files(void)
     must(ruleset >= 0, "landlock");
     for (size_t i = 0; i < plan.rule_count; i++) {
         struct stat status;
-        int path = open(plan.rules[i].path, O_PATH | O_CLOEXEC);
-        must(path >= 0 && fstat(path, &status) == 0, "landlock-path");
+        int path = open_place(&plan.rules[i].place, "landlock-path");
+        must(fstat(path, &status) == 0, "landlock-path");
         uint64_t allowed = plan.rules[i].writable ? handled.files : LL_READ;
         /* The kernel refuses directory rights on anything else. */
         if (!S_ISDIR(status.st_mode)) allowed &= LL_OF_FILES;

@@ -168,6 +168,17 @@ static void take_held(const char *argument, const char *key, const char *value)
     if (!is_read || value[0] != '/') refuse(argument, "is not a judged file", "numbers or a digest, and an absolute path");
 }
 
+/* A path, or DEVICE:INODE:PATH: a directory that was judged. */
+static struct place read_place(const char *argument, const char *value)
+{
+    struct place place = {value, value[0] >= '0' && value[0] <= '9', 0, 0};
+    if (!place.is_judged) return place;
+    bool is_read = read_part(&value, &place.device) && read_part(&value, &place.inode);
+    place.path = value;
+    if (!is_read || value[0] == '\0') refuse(argument, "is not a judged directory", "DEVICE:INODE:PATH");
+    return place;
+}
+
 static void take_text(char *argument, const char *key, const char *value)
 {
     if (strcmp(key, "mode") == 0) {
@@ -176,8 +187,8 @@ static void take_text(char *argument, const char *key, const char *value)
         plan.exec_in_place = strcmp(value, "exec") == 0;
         if (!plan.exec_in_place && strcmp(value, "run") != 0) refuse(argument, "is not a mode", "run or exec");
     } else if (strcmp(key, "cwd") == 0) {
-        if (plan.cwd != NULL || value[0] == '\0') refuse(argument, "is empty or set twice", "one path");
-        plan.cwd = value;
+        if (plan.cwd.path != NULL || value[0] == '\0') refuse(argument, "is empty or set twice", "one path");
+        plan.cwd = read_place(argument, value);
     } else if (strcmp(key, "owner") == 0) {
         take_owner(argument, value);
     } else if (strcmp(key, "set") == 0) {
@@ -194,9 +205,10 @@ static void take_text(char *argument, const char *key, const char *value)
         if (plan.copies != NULL || value[0] != '/' || strlen(value) > MAX_COPIES) refuse(argument, "is not one path", "a short one");
         plan.copies = value;
     } else if (strcmp(key, "ro") == 0 || strcmp(key, "rw") == 0) {
-        if (value[0] != '/') refuse(argument, "is not an absolute path", "one that begins with /");
+        struct place place = read_place(argument, value);
+        if (place.path[0] != '/') refuse(argument, "is not an absolute path", "one that begins with /");
         if (plan.rule_count == MAX_RULES) refuse(argument, "is one rule too many", "1024 at most");
-        plan.rules[plan.rule_count++] = (struct rule){value, key[1] == 'w'};
+        plan.rules[plan.rule_count++] = (struct rule){place, key[1] == 'w'};
     } else if (!take_expectation(argument, key, value)) {
         refuse(argument, "has an unknown key", "one that the launcher knows");
     }

@@ -23,8 +23,14 @@ struct rlimit_key {
 enum { RLIMIT_KEY_CPU, RLIMIT_KEYS = 6 };
 extern struct rlimit_key rlimits[RLIMIT_KEYS];
 
-struct rule {
+/* A path. One that was judged leads to the directory with these numbers, or nothing starts. */
+struct place {
     const char *path;
+    bool is_judged;
+    uint64_t device, inode;
+};
+struct rule {
+    struct place place;
     bool writable;
 };
 struct listener {
@@ -45,7 +51,8 @@ struct plan {
     uint64_t net, handles, sample;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
-    const char *cwd, *copies;
+    struct place cwd;
+    const char *copies;
     uint64_t cgroups[MAX_DESCRIPTORS], kept[MAX_DESCRIPTORS];
     size_t cgroup_count, kept_count, rule_count, variable_count, listener_count, held_count;
     struct held_file held[MAX_HELD];

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -157,6 +157,26 @@ describe.each(kinds())('the %s launcher', (kind) => {
     expect(end.stdout.toString()).toBe(`${folder}\n`);
     const nowhere = await run(['cwd=/nowhere'], 'pwd');
     expect([nowhere.code, nowhere.status.get('failed')]).toEqual([125, 'cwd errno=2 ENOENT']);
+  });
+
+  test('uses a directory that was judged, and nothing that took its place', async () => {
+    const [judged, moved] = [join(folder, `${kind}-judged`), join(folder, `${kind}-moved`)];
+    mkdirSync(judged);
+    const { dev, ino } = statSync(judged, { bigint: true });
+    const [cwd, rule] = [`cwd=${dev}:${ino}:${judged}`, `rw=${dev}:${ino}:${judged}`];
+    expect((await run([cwd, 'ro=/', rule], 'pwd')).stdout.toString()).toBe(`${judged}\n`);
+    renameSync(judged, moved);
+    symlinkSync('/', judged);
+    for (const [args, step] of [
+      [[cwd], 'cwd'],
+      [['ro=/', rule], 'landlock-path'],
+    ] as const) {
+      const end = await run(args, 'pwd');
+      expect([end.code, end.status.get('failed')]).toEqual([125, `${step} errno=116 ESTALE`]);
+      expect(end.stdout.toString()).toBe('');
+    }
+    // The control: by the path alone it is somewhere else.
+    expect((await run([`cwd=${judged}`], 'pwd')).stdout.toString()).toBe('/\n');
   });
 });
 

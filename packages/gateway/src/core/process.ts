@@ -44,6 +44,8 @@ export type ProcessTerms = {
   readonly workspace: string;
   /** Inside the workspace. */
   readonly cwd: string;
+  /** The device and inode of both, by which the launcher recognises them; null for directories of the gateway's own. */
+  readonly directories: { readonly workspace: string; readonly cwd: string } | null;
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string | null;
   readonly limits: ProcessLimits;

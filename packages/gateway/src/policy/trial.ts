@@ -190,6 +190,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
     argv: ['trial', '--trial'],
     workspace: '/trial',
     cwd: '/trial',
+    directories: null,
     env: {},
     stdin: null,
     limits: { ...DEFAULT_LIMITS, fileBytes: 1, processes: 1, openFiles: 1 },

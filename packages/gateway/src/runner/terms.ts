@@ -96,6 +96,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     argv: [executable.argv0, ...input.args],
     workspace: workspace.path,
     cwd: cwd.path,
+    directories: { workspace: identityOf(workspace), cwd: identityOf(cwd) },
     env,
     stdin: input.stdin,
     limits,
@@ -113,6 +114,10 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   };
   const classified = classify(executable, args, scope, { ...deps, interpreters });
   return { terms, facts: { ...classified, tier: tier ?? 'c', root, paths, hosts, seen } };
+}
+
+function identityOf({ dev, ino }: FileFacts): string {
+  return `${dev}:${ino}`;
 }
 
 function argumentScopeOf(

@@ -120,6 +120,7 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       argv: ['git', 'status'],
       workspace: '/w',
       cwd: '/w',
+      directories: null,
       env: {},
       stdin: null,
       limits: one,

@@ -13,6 +13,7 @@ export function sampleTerms(changes: Partial<ProcessTerms> = {}): ProcessTerms {
     argv: ['git', 'status', '--short'],
     workspace,
     cwd: workspace,
+    directories: null,
     env: { LANG: 'C.UTF-8', PATH: '/usr/bin:/bin' },
     stdin: null,
     limits: {

@@ -48,6 +48,7 @@ export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): Pr
     argv: ['node', '--no-turbo-inline-js-wasm-calls', ENGINE_FILE, '3', '4', String(memoryBytes)],
     workspace,
     cwd: workspace,
+    directories: null,
     env: {},
     stdin: null,
     limits: {

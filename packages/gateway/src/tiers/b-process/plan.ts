@@ -9,7 +9,7 @@ import type { ProcessTerms } from '../../core/process.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
 import { layOutDescriptors, STATUS } from '../child/child.ts';
 import { hasNetwork, networkVariables, networkWords, planNetwork } from '../network/plan.ts';
-import { commandWords, isCopiedScript } from '../process/command-words.ts';
+import { commandWords, isCopiedScript, judgedWord } from '../process/command-words.ts';
 import {
   checkFilter,
   checkIdentity,
@@ -147,13 +147,15 @@ function checkScripts({ files }: ProcessTerms, { hasNamespaces }: ProcessHost): 
 }
 
 function cwdWords(terms: ProcessTerms, { asRoot }: ProcessHost): readonly string[] {
-  if (asRoot === null) return [`cwd=${terms.cwd}`];
+  if (asRoot === null) return [judgedWord('cwd', terms, terms.cwd)];
   // The descriptor reaches the workspace even where the run's user cannot; other paths are relative to it.
-  return terms.cwd === terms.workspace ? [] : [`cwd=.${terms.cwd.slice(terms.workspace.length)}`];
+  const below = `.${terms.cwd.slice(terms.workspace.length)}`;
+  return terms.cwd === terms.workspace ? [] : [judgedWord('cwd', terms, below)];
 }
 
 function landlockWords(terms: ProcessTerms, host: ProcessHost): readonly string[] {
-  return usesLandlock(terms, host) ? ['ro=/', 'rw=/dev', 'rw=/tmp', `rw=${terms.workspace}`] : [];
+  if (!usesLandlock(terms, host)) return [];
+  return ['ro=/', 'rw=/dev', 'rw=/tmp', judgedWord('rw', terms, terms.workspace)];
 }
 
 /** Landlock also blocks TCP, so it can only replace namespaces where the run has no network. */

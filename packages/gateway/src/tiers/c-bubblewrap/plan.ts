@@ -17,7 +17,7 @@ import {
   planNetwork,
   TRUST_FILE,
 } from '../network/plan.ts';
-import { commandWords } from '../process/command-words.ts';
+import { commandWords, judgedWord } from '../process/command-words.ts';
 import {
   checkFilter,
   checkIdentity,
@@ -125,7 +125,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Tie
     'mode=run',
     ...limitWords(terms.limits, context),
     ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
-    `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
+    judgedWord('cwd', terms, moveInside(terms.cwd, terms.workspace, place.inside)),
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
     ...streams,
     ...commandWords(terms, {

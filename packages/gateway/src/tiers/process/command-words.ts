@@ -39,6 +39,16 @@ export function commandWords(
   return [...where, ...held, ...nothing, 'facts=1', '--', file, ...command.argv];
 }
 
+/** A directory as the launcher's argument: it uses the one that was judged, or nothing starts. */
+export function judgedWord(
+  key: 'cwd' | 'rw',
+  { directories }: Pick<ProcessTerms, 'directories'>,
+  path: string,
+): string {
+  if (directories === null) return `${key}=${path}`;
+  return `${key}=${key === 'cwd' ? directories.cwd : directories.workspace}:${path}`;
+}
+
 /** Each copy is in a directory with the number of its argument. */
 function addFile({ held, argv }: Command, judged: JudgedFile, { inside, copies }: Places): Command {
   const path = inside(judged.path);

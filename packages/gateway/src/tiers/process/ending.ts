@@ -124,7 +124,10 @@ function notStarted({ end, status }: Ran): Verdict | null {
   if (status?.failed) {
     const { step, name } = status.failed;
     if (isSwapped(status))
-      return failed('tier/not-started', 'Cannot start command: its program is not the one that was judged');
+      return failed(
+        'tier/not-started',
+        `Cannot start command: ${SWAPPED[step]} is not the one that was judged`,
+      );
     return failed('tier/not-started', `Cannot start command: its sandbox failed at "${step}" with ${name}`);
   }
   if (status?.execError) {
@@ -136,9 +139,16 @@ function notStarted({ end, status }: Ran): Verdict | null {
   return null;
 }
 
-/** The launcher found another file than the one that was judged: no fault of the sandbox. */
+/** What another file or directory can be found in place of. */
+const SWAPPED: Readonly<Record<string, string>> = {
+  executable: 'its program',
+  cwd: 'its working directory',
+  'landlock-path': 'its workspace',
+};
+
+/** The launcher found another file or directory than the one that was judged: no fault of the sandbox. */
 function isSwapped({ failed }: LauncherStatus): boolean {
-  return failed?.step === 'executable' && failed.name === 'ESTALE';
+  return failed?.name === 'ESTALE' && Object.hasOwn(SWAPPED, failed.step);
 }
 
 /** A run that was ended by the watch of its group has used up its time, whether or not the launcher noticed. */

@@ -93,7 +93,7 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
     executableSha256: NOBODY_READ,
     files: [],
     argv: HARMLESS.argv,
-    ...{ workspace, cwd: workspace, env: {}, stdin: null },
+    ...{ workspace, cwd: workspace, directories: null, env: {}, stdin: null },
     limits: { ...limits, wallMs: Math.min(limits.wallMs, PATIENCE_MS) },
     ...{
       egress: 'strict',

@@ -110,6 +110,15 @@ describe('planB()', () => {
     expect(below.told).toContain('cwd=./src');
   });
 
+  test('names its directories by what was judged, whoever runs it', () => {
+    const directories = { workspace: '5:6', cwd: '5:7' };
+    const terms = { cwd: '/home/ada/project/src', directories };
+    expect(planned(terms).told).toContain('cwd=5:7:/home/ada/project/src');
+    expect(planned(terms, { asRoot: AS_ROOT }).told).toContain('cwd=5:7:./src');
+    const { told } = planned(terms, { hasNamespaces: false, hasLandlock: true });
+    expect(told).toContain('rw=5:6:/home/ada/project');
+  });
+
   test('leaves words after the first -- to the command', () => {
     const { told } = planned({ argv: ['git', '--', 'uid=0'] });
     expect(told.slice(told.indexOf('--'))).toEqual([...['--', '/usr/bin/git', 'git', '--', 'uid=0']]);

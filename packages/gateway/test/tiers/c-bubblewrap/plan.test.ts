@@ -27,7 +27,11 @@ function after(args: readonly string[], option: string, count: number): string[]
 describe('planC() lays out a jail that a reviewer can read', () => {
   test.each<[string, Partial<ProcessTerms>, Partial<JailHost>]>([
     ['ordinary-user', {}, {}],
-    ['root-with-groups', { cwd: '/home/ada/project/src' }, { asRoot: AS_ROOT, cgroups: 2 }],
+    [
+      'root-with-groups',
+      { cwd: '/home/ada/project/src', directories: { workspace: '5:6', cwd: '5:7' } },
+      { asRoot: AS_ROOT, cgroups: 2 },
+    ],
     ['shared-network', { egress: 'none', readOnly: ['/opt/tool', '/opt/tool/lib', '/usr/share'] }, {}],
     ['listed-hosts', LISTED, { asRoot: AS_ROOT, pass: { ...SAMPLE_PASS, trusted: 'PEM' } }],
     ['workspace-in-tmp', { workspace: '/tmp/ada', executable: '/tmp/ada/run.sh' }, {}],
