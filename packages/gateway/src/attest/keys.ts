@@ -14,6 +14,7 @@ import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
+import { moveOver, namesIn, removeFiles, UNFINISHED, writeWhole } from '../store/whole-file.ts';
 import * as files from './key-files.ts';
 
 /*
@@ -61,9 +62,9 @@ export class Keys implements Signer {
   createFirst(nowMs: number): boolean {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const names = readdirSync(this.#directory);
-    if (names.some((name) => !name.endsWith(files.UNFINISHED))) return false;
+    if (names.some((name) => !name.endsWith(UNFINISHED))) return false;
     // A file that a crash left incomplete was never a key.
-    files.remove(this.#directory, names);
+    removeFiles(this.#directory, names);
     const key = files.generateKey(nowMs);
     this.#write(CURRENT, files.encodeKey(key), 0o600);
     this.#publish(key);
@@ -118,7 +119,7 @@ export class Keys implements Signer {
 
   /** True when a rotation was begun and is not settled yet. */
   get hasPending(): boolean {
-    return files.namesIn(this.#directory).some((name) => OF_ROTATION.test(name));
+    return namesIn(this.#directory).some((name) => OF_ROTATION.test(name));
   }
 
   /** Completes a recorded rotation: `named` is the key that the records name last, `retiredMs` the old one's end. */
@@ -130,9 +131,9 @@ export class Keys implements Signer {
       const retiredAt = isoTime(Math.max(retiredMs, Date.parse(old.createdAt)));
       this.#write(documentName(old), files.documentOf(old, retiredAt), 0o644);
     }
-    files.remove(
+    removeFiles(
       this.#directory,
-      files.namesIn(this.#directory).filter((name) => OF_ROTATION.test(name)),
+      namesIn(this.#directory).filter((name) => OF_ROTATION.test(name)),
     );
   }
 
@@ -200,7 +201,7 @@ export class Keys implements Signer {
 
   /** The key in a file of a rotation; null where no usable one exists. */
   #readPending(name: string): files.SigningKey | null {
-    if (!files.namesIn(this.#directory).includes(name)) return null;
+    if (!namesIn(this.#directory).includes(name)) return null;
     try {
       return files.decodeKey(files.readPrivate(join(this.#directory, name)));
     } catch (error) {
@@ -214,7 +215,7 @@ export class Keys implements Signer {
     // After the rename a crash does not return here, and `retiring.pem` is then the only copy of the old key.
     if (current !== null && current.keyId !== next.keyId)
       this.#write(RETIRING, files.encodeKey(current), 0o600);
-    files.moveOver(this.#directory, NEXT, CURRENT);
+    moveOver(this.#directory, NEXT, CURRENT);
     this.#key = null;
     this.#publish(next);
   }
@@ -224,7 +225,7 @@ export class Keys implements Signer {
   }
 
   #write(name: string, text: string, mode: number): void {
-    files.writeWhole(this.#directory, name, name.endsWith('.json') ? `${text}\n` : text, mode);
+    writeWhole(this.#directory, name, name.endsWith('.json') ? `${text}\n` : text, mode);
   }
 }
 

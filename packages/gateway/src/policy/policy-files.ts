@@ -1,19 +1,17 @@
 import {
   closeSync,
-  constants,
   existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
-  readSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { storeErrorOf } from '../store/fault-of.ts';
+import { openItself, readAtMost } from '../store/private-file.ts';
 import { POLICY_LIMITS } from './limits.ts';
 import { type PolicyFile, type PolicyProblem, shorten } from './policy-set.ts';
 import { STARTER_POLICIES } from './starter.table.ts';
@@ -25,7 +23,6 @@ import { STARTER_POLICIES } from './starter.table.ts';
 
 const SUFFIX = '.cedar';
 export const POLICY_FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.cedar$/;
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export type PolicyFilesRead = {
   readonly files: readonly PolicyFile[];
@@ -107,7 +104,7 @@ function readPolicyFile(directory: string, name: string): { text: string } | str
     return `Cannot use this file name: expected at most ${POLICY_LIMITS.nameChars} characters`;
   try {
     // Boundary: a link is not followed and a pipe does not block.
-    const descriptor = openSync(join(directory, name), OPEN_FLAGS);
+    const descriptor = openItself(join(directory, name));
     try {
       return readText(descriptor);
     } finally {
@@ -123,14 +120,10 @@ function readPolicyFile(directory: string, name: string): { text: string } | str
 
 function readText(descriptor: number): { text: string } | string {
   if (!fstatSync(descriptor).isFile()) return 'Cannot read the file: expected a regular file';
-  const buffer = Buffer.alloc(POLICY_LIMITS.fileBytes + 1);
-  let length = 0;
-  for (let read = -1; read !== 0 && length < buffer.length; length += read) {
-    read = readSync(descriptor, buffer, length, buffer.length - length, null);
-  }
-  if (length > POLICY_LIMITS.fileBytes)
+  const bytes = readAtMost(descriptor, POLICY_LIMITS.fileBytes + 1);
+  if (bytes.length > POLICY_LIMITS.fileBytes)
     return `Cannot read the file: expected at most ${POLICY_LIMITS.fileBytes} bytes`;
-  return decode(buffer.subarray(0, length));
+  return decode(bytes);
 }
 
 function decode(bytes: Uint8Array): { text: string } | string {

@@ -1,19 +1,9 @@
-import {
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
+import { flushFolder, writeWhole } from '../store/whole-file.ts';
 import { isPolicyFileName, type PolicyFilesRead, policyNames } from './policy-files.ts';
 import type { PolicyFile } from './policy-set.ts';
 
@@ -27,7 +17,8 @@ import type { PolicyFile } from './policy-set.ts';
  */
 
 const PLAN = '.replacing';
-const ASIDE = /^\.[a-z0-9-]+\.cedar\.next$/;
+/** Files that a process left that ended before its plan was written. */
+const LEFT = /^\.[a-z0-9-]+\.cedar\.next(?:\.|$)|^\.replacing\../;
 
 type Plan = {
   readonly write: readonly string[];
@@ -48,14 +39,14 @@ export function replacePolicyFiles(directory: string, files: readonly PolicyFile
   try {
     mkdirSync(directory, { mode: 0o700, recursive: true });
     requireReplaceable(directory);
-    for (const name of readdirSync(directory)) if (ASIDE.test(name)) rmSync(join(directory, name));
-    for (const { name, text } of files) writeDurably(asideOf(directory, name), text);
+    for (const name of readdirSync(directory)) if (LEFT.test(name)) rmSync(join(directory, name));
+    for (const { name, text } of files) writeWhole(directory, asideOf(name), text, 0o600);
     const kept = new Set(files.map(({ name }) => name));
     const remove = policyNames(directory)
       .filter((name) => !kept.has(name))
       .map((name) => ({ name, stamp: stampOf(join(directory, name)) ?? '' }));
     const plan = { write: files.map(({ name }) => name), remove };
-    writePlan(directory, plan);
+    writeWhole(directory, PLAN, JSON.stringify(plan), 0o600);
     carryOut(directory, plan);
   } catch (error) {
     throw storeErrorOf(error, 'replace the policy files');
@@ -101,7 +92,7 @@ function planOf(text: string): Plan | null {
 function carryOut(directory: string, { write, remove }: Plan): void {
   for (const name of write) {
     try {
-      renameSync(asideOf(directory, name), join(directory, name));
+      renameSync(join(directory, asideOf(name)), join(directory, name));
     } catch (error) {
       if (!isGone(error)) throw error;
     }
@@ -110,9 +101,9 @@ function carryOut(directory: string, { write, remove }: Plan): void {
     const path = join(directory, name);
     if (stampOf(path) === stamp) rmSync(path, { force: true });
   }
-  flush(directory);
+  flushFolder(directory);
   rmSync(join(directory, PLAN), { force: true });
-  flush(directory);
+  flushFolder(directory);
 }
 
 /** A folder among the files could be neither replaced nor removed, and the plan would never end. */
@@ -123,37 +114,8 @@ function requireReplaceable(directory: string): void {
   throw new CodedError('policy/invalid', message);
 }
 
-function writePlan(directory: string, plan: Plan): void {
-  const aside = join(directory, `${PLAN}.next`);
-  rmSync(aside, { force: true });
-  writeDurably(aside, JSON.stringify(plan));
-  flush(directory);
-  renameSync(aside, join(directory, PLAN));
-  flush(directory);
-}
-
-function writeDurably(path: string, text: string): void {
-  // Boundary: `wx` does not write through a planted link.
-  const descriptor = openSync(path, 'wx', 0o600);
-  try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function flush(directory: string): void {
-  const descriptor = openSync(directory, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function asideOf(directory: string, name: string): string {
-  return join(directory, `.${name}.next`);
+function asideOf(name: string): string {
+  return `.${name}.next`;
 }
 
 function stampOf(path: string): string | null {

@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, lstatSync, mkdirSync, rmSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn, openUnfinished, writeWhole } from '../attest/key-files.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
 import { openItself, readAtMost } from '../store/private-file.ts';
+import { namesIn, openUnfinished, writeWhole } from '../store/whole-file.ts';
 import { PACKAGE_LIMITS } from './limits.ts';
 
 /*

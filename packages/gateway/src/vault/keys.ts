@@ -4,11 +4,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { canonicalize } from '@palisade/sdk';
-import { namesIn, remove, UNFINISHED, writeWhole } from '../attest/key-files.ts';
 import type { Random } from '../core/clock.ts';
 import { digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
 import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
+import { namesIn, removeFiles, UNFINISHED, writeWhole } from '../store/whole-file.ts';
 import { locked, misused } from './secret.ts';
 
 /* AES-256-GCM: a nonce, the ciphertext and its tag in one sequence of bytes, bound to its context. */
@@ -95,7 +95,7 @@ export function keyFileIn(directory: string): KeySource {
       const isLeft = (name: string) =>
         (name === NAME && id === null) || (name.startsWith(`${NAME}.`) && name.endsWith(UNFINISHED));
       const left = namesIn(directory).filter(isLeft);
-      if (left.length > 0) attempt(path, () => remove(directory, left));
+      if (left.length > 0) attempt(path, () => removeFiles(directory, left));
     },
   };
 }
