@@ -69,6 +69,13 @@ describe('replacePolicyFiles()', () => {
     expect(contentsOf(folder)).toEqual({ 'new.cedar': NEW });
   });
 
+  it('removes what a process left that ended before its plan was written', () => {
+    const left = ['.new.cedar.next', '.new.cedar.next.7-0.new', '.replacing.7-0.new'];
+    const folder = folderWith(Object.fromEntries(left.map((name) => [name, 'half'])));
+    replacePolicyFiles(folder, [{ name: 'new.cedar', text: NEW }]);
+    expect(contentsOf(folder)).toEqual({ 'new.cedar': NEW });
+  });
+
   it('makes a folder that is missing', () => {
     const folder = join(tempDir(), 'policies');
     replacePolicyFiles(folder, [{ name: 'new.cedar', text: NEW }]);
