@@ -9,6 +9,8 @@ import { proberOf, runBare } from '../fixtures/commands/probe.ts';
 
 const probe = proberOf(sharedGateway());
 const user = userGateway();
+/** Every test burns this much. */
+const CPU_MS = 350;
 const BURN = `
 import os, signal, time
 def burn(ms):
@@ -30,10 +32,10 @@ test.each([
   ],
 ])('a command that burns %s ends at the limit of its tree', async (_, how) => {
   const end = await probe(`${BURN}\n${how}`, {
-    limits: { cpu_time_ms: 700, wall_ms: 25_000, processes: 32 },
+    limits: { cpu_time_ms: CPU_MS, wall_ms: 25_000, processes: 32 },
   });
   expect(end).toMatchObject({ code: 'tier/out-of-cpu', output: { limit: 'cpu' } });
-  expect(end.usage.cpuMs).toBeGreaterThan(500);
+  expect(end.usage.cpuMs).toBeGreaterThan(CPU_MS / 2);
 });
 
 test('a command that stays below its limit ends well, with its time counted', async () => {
@@ -62,7 +64,7 @@ for i in range(${forever ? 1_000_000 : 4}):
 print(os.times().children_user + os.times().children_system)`;
 }
 const HOWS = Object.keys(UNWAITED) as (keyof typeof UNWAITED)[];
-const HIDING = { limits: { cpu_time_ms: 700, wall_ms: 20_000 } };
+const HIDING = { limits: { cpu_time_ms: CPU_MS, wall_ms: 20_000 } };
 
 test.each(HOWS)('the kernel forgets the time of children whose parent %s', (how) => {
   expect(Number(runBare(unwaited(how, false)))).toBe(0);
@@ -73,7 +75,7 @@ test.each(HOWS)('a command that %s ends at its limit, by its group or by samples
   expect(end, end.message).toMatchObject({ code: 'tier/out-of-cpu', output: { limit: 'cpu' } });
   const hasGroup = end.execution?.isolation.cgroup_kind !== 'none';
   expect(end.execution?.isolation.limit_cpu_time).toMatch(hasGroup ? /^control group$/ : /^sampled/);
-  expect(end.usage.cpuMs).toBeGreaterThan(500);
+  expect(end.usage.cpuMs).toBeGreaterThan(CPU_MS / 2);
 });
 
 describe.each(['b', 'c', 'b-landlock'] as const)('without a group, in shape %s', (shape) => {
@@ -91,7 +93,7 @@ describe.each(['b', 'c', 'b-landlock'] as const)('without a group, in shape %s',
         ...{ code: 'tier/out-of-cpu', output: { limit: 'cpu' } },
         execution: { isolation: { cgroup_kind: 'none', limit_cpu_time: expect.stringMatching(/^sampled/) } },
       });
-      expect(end?.usage.cpuMs).toBeGreaterThan(500);
+      expect(end?.usage.cpuMs).toBeGreaterThan(CPU_MS / 2);
     },
   );
 

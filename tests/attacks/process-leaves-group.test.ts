@@ -39,8 +39,9 @@ for i in range(200):
 const delegated = delegateGroups(USER_UID);
 const hasGroups = delegated.directories.length > 0;
 const probe = proberOf(sharedGateway());
-const user = userGateway({ groups: true, starter: delegated.join });
+// Before the gateway, which is in the groups and ends first.
 afterAll(() => delegated.remove());
+const user = userGateway({ groups: true, starter: delegated.join });
 
 describe('a command of an ordinary user', () => {
   test('neither leaves a group that belongs to its user nor raises its limit, or its receipt claims none', async () => {

@@ -18,7 +18,7 @@ import { openRecords } from '../../packages/gateway/src/open.ts';
 import { openCgroups } from '../../packages/gateway/src/tiers/cgroup/cgroups.ts';
 import { AT_ONCE } from '../../packages/gateway/src/tiers/process/open.ts';
 import { type CommandEnd, sharedGateway } from '../fixtures/commands/index.ts';
-import { leftovers, NO_TRACES, type Traces, traces } from '../fixtures/commands/leftovers.ts';
+import { leftovers, NO_TRACES, processesOf, type Traces, traces } from '../fixtures/commands/leftovers.ts';
 
 const MIB = 1024 * 1024;
 const gateway = sharedGateway();
@@ -220,28 +220,6 @@ describe.each(TIERS)('in tier %s', (tier) => {
     },
   );
 
-  test('a working directory that vanishes while the command waits for its turn', async () => {
-    mkdirSync(join(workspace, 'short-lived'), { recursive: true });
-    const end = await afterItWaits({ command: 'true', cwd: 'short-lived', tier }, () =>
-      rmSync(join(workspace, 'short-lived'), { recursive: true }),
-    );
-    expect(end.code).toBe('tier/not-started');
-  });
-
-  test('a workspace that is another while the command waits for its turn', async () => {
-    const aside = `${workspace}-aside`;
-    const end = await afterItWaits({ command: 'sh', args: ['-c', 'echo x > seen'], tier }, () => {
-      renameSync(workspace, aside);
-      symlinkSync('/etc', workspace);
-    }).finally(() => {
-      rmSync(workspace);
-      renameSync(aside, workspace);
-    });
-    expect(end.code).toBe('tier/not-started');
-    expect(end.message).toMatch(/expected the directory that was authorised/);
-    expect(readdirSync(workspace)).not.toContain('seen');
-  });
-
   test('a workspace that is replaced while the command runs', async () => {
     const [aside, other] = [`${workspace}-aside`, `${workspace}-other`];
     mkdirSync(other);
@@ -268,6 +246,35 @@ describe.each(TIERS)('in tier %s', (tier) => {
   });
 });
 
+test('a directory that vanishes, and a workspace that is another, while commands wait for their turn', async () => {
+  const crowd = new Crowd();
+  mkdirSync(join(workspace, 'short-lived'));
+  const vanished = await crowd.afterTheyWait(
+    TIERS.map((tier) => ({ command: 'true', cwd: 'short-lived', tier })),
+    () => rmSync(join(workspace, 'short-lived'), { recursive: true }),
+  );
+  expect(vanished.map(({ code }) => code)).toEqual(TIERS.map(() => 'tier/not-started'));
+  const aside = `${workspace}-aside`;
+  const replaced = await crowd
+    .afterTheyWait(
+      TIERS.map((tier) => ({ command: 'sh', args: ['-c', 'echo x > seen'], tier })),
+      () => {
+        renameSync(workspace, aside);
+        symlinkSync('/etc', workspace);
+      },
+    )
+    .finally(() => {
+      rmSync(workspace);
+      renameSync(aside, workspace);
+    });
+  await crowd.leave();
+  for (const { code, message } of replaced) {
+    expect(code).toBe('tier/not-started');
+    expect(message).toMatch(/expected the directory that was authorised/);
+  }
+  expect(readdirSync(workspace)).not.toContain('seen');
+});
+
 test('all of it is in the journal, as the callers were told', async () => {
   const records = await readRecords();
   const rows = [...recordsFrom(records.segments, 1)].filter(({ call }) => call !== null);
@@ -283,30 +290,39 @@ function readRecords() {
   return openRecords({ stateDir, env: readEnvironment({}), version: '0.0.0' });
 }
 
-/** Lets a command wait behind others until something has happened to it. */
-async function afterItWaits(input: object, happens: () => void): Promise<CommandEnd> {
-  const callers = new AbortController();
-  const others = Array.from({ length: AT_ONCE }, () =>
-    run({ command: 'sleep', args: ['643'], tier: 'b' }, callers.signal),
-  );
-  await until(() => outermost().length === AT_ONCE);
-  const waiting = run(input);
-  const { journal, store, release } = await readRecords();
-  // Judged and written down, and there is no place for it.
-  await until(() => journal.openCalls(store).length === AT_ONCE + 1);
-  release();
-  happens();
-  callers.abort();
-  const end = await waiting;
-  await Promise.all(others);
-  return end;
+/** Fills all places of the gateway, so that other commands wait for their turn. */
+class Crowd {
+  readonly #members: { readonly caller: AbortController; readonly end: Promise<CommandEnd> }[] = [];
+
+  /** Lets commands wait until something has happened, and then take their turn. */
+  async afterTheyWait(inputs: readonly object[], happens: () => void): Promise<readonly CommandEnd[]> {
+    while (this.#members.length < AT_ONCE) {
+      const caller = new AbortController();
+      const end = run({ command: 'sleep', args: ['643'], tier: 'b' }, caller.signal);
+      this.#members.push({ caller, end });
+    }
+    await until(() => outermost().length === AT_ONCE);
+    const waiting = inputs.map((input) => run(input));
+    const { journal, store, release } = await readRecords();
+    // Judged and written down, and there is no place for them.
+    await until(() => journal.openCalls(store).length === AT_ONCE + inputs.length);
+    release();
+    happens();
+    await this.leave(inputs.length);
+    return Promise.all(waiting);
+  }
+
+  async leave(count = AT_ONCE): Promise<void> {
+    const leaving = this.#members.splice(0, count);
+    for (const { caller } of leaving) caller.abort();
+    await Promise.all(leaving.map(({ end }) => end));
+  }
 }
 
 function sleepers(): string[] {
-  return traces(stateDir).processes.filter((line) => /^\d+ sleep 64\d$/.test(line));
+  return processesOf(stateDir).filter((line) => /^\d+ sleep 64\d$/.test(line));
 }
 
-/** The processes that this one has started for runs. */
 /** The processes of ours that start commands. */
 function starters(): string[] {
   return childrenOf(process.pid);
@@ -330,9 +346,7 @@ function childrenOf(wanted: number): string[] {
   });
 }
 
+/** Waits for what comes, however busy the machine is: the time limit of the test is its end. */
 async function until(isSo: () => boolean): Promise<void> {
-  for (let attempt = 0; !isSo(); attempt++) {
-    if (attempt === 1000) throw new Error(`Cannot go on: ${isSo} is not so`);
-    await sleep(20);
-  }
+  while (!isSo()) await sleep(100);
 }

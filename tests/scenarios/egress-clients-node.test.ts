@@ -14,6 +14,7 @@ import {
   WAYS,
   WITHOUT_PROXY,
 } from '../fixtures/egress/sites.ts';
+import { sample } from '../volume/volume.ts';
 
 const { node, npm, config } = nodeInJail();
 /** Older ones go by doors alone, whatever the variables say. */
@@ -117,10 +118,12 @@ describe('npm', () => {
   const install = `${npm} install --no-audit --no-fund --fetch-retries 0 greeting`;
   const greet = `${node} -p "require('greeting')"`;
 
-  test.each([
+  // Each starts npm, which takes longer than all else here.
+  const sites = [
     { site: 'plain', scheme: 'http', methods: ['GET', 'CONNECT'] },
     { site: 'secure', scheme: 'https', methods: ['CONNECT'] },
-  ] as const)(
+  ] as const;
+  test.each(sample(sites))(
     'installs a package over $scheme, through the proxy and by a door',
     async ({ site, scheme, methods }) => {
       const { script, ...sites } = await openSites({ config, answer: makeRegistry(scheme) });
@@ -142,10 +145,11 @@ describe('npm', () => {
     },
   );
 
-  test.each([
+  const denied = [
     ['http', 80, 'GET'],
     ['https', 443, 'CONNECT'],
-  ] as const)('tells its user what is denied over %s', async (scheme, port, method) => {
+  ] as const;
+  test.each(sample(denied))('tells its user what is denied over %s', async (scheme, port, method) => {
     const { script } = await openSites({ config });
     const { output, egress } = await script([`${install} --registry ${scheme}://denied.test`]);
     expect(output?.exitCode).toBe(1);

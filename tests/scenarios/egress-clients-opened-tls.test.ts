@@ -8,6 +8,7 @@ import { nodeInJail } from '../fixtures/egress/node-in-jail.ts';
 import { PYTHON, REQUESTS } from '../fixtures/egress/python-requests.ts';
 import { makeRegistry } from '../fixtures/egress/registry-site.ts';
 import { AUTHORITY_FILE, openSites, told, WITHOUT_PROXY } from '../fixtures/egress/sites.ts';
+import { sample } from '../volume/volume.ts';
 
 const { node, npm, config } = nodeInJail();
 const CURL = 'curl -sS --max-time 20';
@@ -46,7 +47,7 @@ const CLIENTS = [
 ];
 
 describe('inside TLS that is opened', () => {
-  test.each(CLIENTS)(
+  test.each(sample(CLIENTS, 3))(
     '$client gets a path of the list without a flag, and reads why another is denied',
     async ({ words }) => {
       const entries = ['GET https://secure.test:SECURE/v1/'];

@@ -2,13 +2,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, wr
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type CommandEnd, openCommandGateway } from '../fixtures/commands/index.ts';
-import { leftovers, NO_TRACES, traces } from '../fixtures/commands/leftovers.ts';
+import { leftovers, NO_TRACES, processesOf, traces } from '../fixtures/commands/leftovers.ts';
 
 const startedAs = (end: CommandEnd) => end.execution?.isolation.started;
 
 /** How many sandboxes of the gateway stand ready: the launcher in each waits for its words, and has started nothing. */
 function readyOf(stateDir: string): number {
-  const launchers = traces(stateDir).processes.filter((line) =>
+  const launchers = processesOf(stateDir).filter((line) =>
     /^\d+ \/\.palisade\/launcher words=\d+$/.test(line),
   );
   return launchers.filter((line) => !hasChildren(line.split(' ', 1)[0] ?? '')).length;
@@ -24,7 +24,7 @@ function hasChildren(pid: string): boolean {
 }
 
 async function untilReady(stateDir: string, count: number): Promise<void> {
-  await expect.poll(() => readyOf(stateDir), { timeout: 20_000, interval: 20 }).toBe(count);
+  await expect.poll(() => readyOf(stateDir), { timeout: 100_000, interval: 50 }).toBe(count);
 }
 
 test('a gateway that lasts has sandboxes stand ready, each for one command and as strict as a new one', async () => {

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHARACTER } from '../../../tests/volume/characters.ts';
-import { volume } from '../../../tests/volume/volume.ts';
+import { sample, volume } from '../../../tests/volume/volume.ts';
 import { buildBoth, identity, makeFolder, REPORT, removeFolder, sanitizerEnv, shipped } from './launch.ts';
 
 const folder = makeFolder();
@@ -91,29 +91,20 @@ const refused: readonly (readonly [args: readonly string[], why: RegExp])[] = [
   [['mode=exec', 'wallms=5', ...command], /supervises nothing/],
   [['mode=exec', 'ns=1', ...command], /supervises nothing/],
   [['mode=exec', 'control=3', ...command], /supervises nothing/],
-  ...[
-    '0',
-    '-1',
-    '+1',
-    ' 1',
-    '1 ',
-    '01',
-    '1e3',
-    '0x1',
-    '1.5',
-    '',
-    'NaN',
-    'unlimited',
-    '9'.repeat(400),
-  ].flatMap((value) =>
-    ['cpu', 'wallms', 'output', 'nproc'].map(
-      (key) => [[`${key}=${value}`, ...command], /whole number/] as const,
-    ),
-  ),
 ];
 
+const odd = ['0', '-1', '+1', ' 1', '1 ', '01', '1e3', '0x1', '1.5', '', 'NaN', 'unlimited', '9'.repeat(400)];
+const numbers = ['cpu', 'wallms', 'output', 'nproc'].flatMap((key) =>
+  odd.map((value) => [[`${key}=${value}`, ...command], /whole number/] as const),
+);
+/** What is read by the sanitized launcher is the same code: it has its share of the rows. */
+const rows = {
+  shipped: [...refused, ...sample(numbers, odd.length)],
+  sanitized: [...sample(refused, 16), ...sample(numbers, 8)],
+};
+
 describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
-  test.each(refused)('refuses %j and starts nothing', (args, why) => {
+  test.each(rows[kind])('refuses %j and starts nothing', (args, why) => {
     const end = call(built[kind], args);
     expect(end.stderr).toMatch(why);
     expect(end.stderr).toMatch(/^Cannot start the command: .*, expected .*\n$/);
@@ -191,8 +182,8 @@ test('the sanitized launcher answers any arguments with a refusal or a proper ru
       else expect(isOfCommand(end.status)).toBe(true);
       seen[end.status === 125 ? 'refused' : 'run'] += 1;
     }),
-    { numRuns: volume(500, 150) },
+    { numRuns: volume(500, 60), examples: [[[[], command, true]], [[['x'], command, true]]] },
   );
-  expect(seen.refused).toBeGreaterThan(10);
+  expect(seen.refused).toBeGreaterThan(0);
   expect(seen.run).toBeGreaterThan(0);
 });

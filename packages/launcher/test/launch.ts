@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VOLUME } from '../../../tests/volume/volume.ts';
+import { isLauncherCurrent } from '../../../tools/launcher.mjs';
 
 const home = join(import.meta.dirname, '..');
 const sources = join(home, 'src');
@@ -30,6 +31,10 @@ export const shipped = join(home, 'dist/palisade-launcher');
 export function kinds(): readonly ('shipped' | 'sanitized')[] {
   return VOLUME === 1 || Math.random() < 1 / 3 ? ['shipped', 'sanitized'] : ['shipped'];
 }
+
+/** All processes of the machine are looked at each time. */
+export const LOOK_AGAIN_MS = 30;
+
 export const isRoot = process.geteuid?.() === 0;
 
 /** A user of its own per test file: processes of one are not counted, found or ended as those of another. */
@@ -51,7 +56,8 @@ export function makeFolder(): string {
 
 /** Builds the shipped launcher and, into `folder`, the one that reports undefined behaviour, which is built once. */
 export function buildBoth(folder: string): { readonly shipped: string; readonly sanitized: string } {
-  execFileSync(process.execPath, [join(home, '../../tools/launcher.mjs')]);
+  const root = join(home, '../..');
+  if (!isLauncherCurrent(root)) execFileSync(process.execPath, [join(root, 'tools/launcher.mjs')]);
   const files = readdirSync(sources).map((name) => join(sources, name));
   const digest = createHash('sha256');
   for (const file of files) digest.update(readFileSync(file));
@@ -160,7 +166,7 @@ export function living(mark: string): number[] {
 
 /** Waits until no process has `mark`; the time limit of the test is its end. */
 export async function gone(mark: string): Promise<void> {
-  while (living(mark).length > 0) await new Promise((wake) => setTimeout(wake, 10));
+  while (living(mark).length > 0) await new Promise((wake) => setTimeout(wake, LOOK_AGAIN_MS));
 }
 
 /** Ends the processes that have `mark`, those that a control let live, and what they begin until they are dead. */

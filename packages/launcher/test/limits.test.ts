@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import {
   identity,
   isRoot,
   kinds,
+  LOOK_AGAIN_MS,
   living,
   makeFolder,
   removeFolder,
@@ -80,19 +81,19 @@ describe.each(kinds())('the %s launcher', (kind) => {
     const spin = 'while :; do :; done';
     for (const args of [[], ...(hasNamespaces ? [['ns=1']] : [])]) {
       const end = await run(
-        ['cpums=300', 'wallms=50000', ...args],
+        ['cpums=150', 'wallms=50000', ...args],
         `(${spin}) & (${spin}) & (${spin} &) ; wait`,
       );
       expect([end.status.get('limit'), end.status.get('signal'), end.code]).toEqual(['cpu', '9', 137]);
       const used = Number(end.status.get('utime_us')) + Number(end.status.get('stime_us'));
-      expect(used).toBeGreaterThanOrEqual(300_000);
+      expect(used).toBeGreaterThanOrEqual(150_000);
       expect(end.status.get('left')).toBe('3');
     }
   });
 
   test('counts the processor time of children that a living process has waited for', async () => {
     const burn = 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done';
-    const end = await run(['cpums=400', 'wallms=50000'], `while :; do (${burn}); done`);
+    const end = await run(['cpums=200', 'wallms=50000'], `while :; do (${burn}); done`);
     expect(end.status.get('limit')).toBe('cpu');
   });
 
@@ -116,19 +117,27 @@ describe.each(kinds())('the %s launcher', (kind) => {
     const mark = `bomb-${kind}-${process.pid}`;
     // Without a user of its own the limit would count everything that the user runs.
     const own = isRoot ? user : ['ns=1'];
-    const bombWords = ['/usr/bin/perl', '-e', 'fork while 1', mark];
-    const { end } = start(built[kind], [...own, 'nproc=40', 'wallms=1000'], bombWords);
-    let peak = 0;
-    const look = setInterval(() => {
-      peak = Math.max(peak, living(mark).length);
-    }, 20);
-    const bomb = await end;
-    clearInterval(look);
-    expect(living(mark)).toEqual([]);
     const started = isRoot || hasNamespaces;
-    expect(bomb.status.get(started ? 'limit' : 'failed')).toMatch(started ? /^wall$/ : /errno=/);
-    expect(peak).toBeLessThanOrEqual(42);
-    expect(peak > 20).toBe(started);
+    let peak = 0;
+    do {
+      // Who gets no more children tries again, and leaves the processor to the others meanwhile.
+      const bombWords = [
+        '/usr/bin/perl',
+        '-e',
+        'defined fork or select(undef, undef, undef, 0.05) while 1',
+        mark,
+      ];
+      const { end } = start(built[kind], [...own, 'nproc=40', 'wallms=1000'], bombWords);
+      const look = setInterval(() => {
+        peak = Math.max(peak, living(mark).length);
+      }, 50);
+      const bomb = await end;
+      clearInterval(look);
+      expect(living(mark)).toEqual([]);
+      expect(bomb.status.get(started ? 'limit' : 'failed')).toMatch(started ? /^wall$/ : /errno=/);
+      expect(peak).toBeLessThanOrEqual(42);
+      // The control: there was a bomb to bound.
+    } while (started && peak <= 20);
   });
 
   describe('with a quota of output', () => {
@@ -219,24 +228,33 @@ describe.each(kinds())('the %s launcher', (kind) => {
     });
 
     test('keeps its clocks when the reader does not read', async () => {
+      const begun = join(folder, `begun-${kind}`);
+      writeFileSync(begun, '');
+      chmodSync(begun, 0o666);
       const started = start(
         built[kind],
         [...user, 'output=9000000000', 'wallms=300', 'control=4'],
-        ['/bin/cat', '/dev/zero'],
+        ['/bin/sh', '-c', `echo begun > ${begun}; exec cat /dev/zero`],
         ['pipe'],
       );
       started.child.stdout?.pause();
       started.child.stdio[4]?.on('error', () => {});
-      await new Promise((wake) => setTimeout(wake, 600));
-      expect(living('/dev/zero').filter((pid) => parentOf(pid) === started.child.pid)).toEqual([]);
+      const pause = () => new Promise((wake) => setTimeout(wake, LOOK_AGAIN_MS));
+      while (readFileSync(begun, 'utf8') === '') await pause();
+      while (living('/dev/zero').some((pid) => parentOf(pid) === started.child.pid)) await pause();
       started.child.stdout?.resume();
       expect((await started.end).status.get('limit')).toBe('wall');
     });
   });
 });
 
-function parentOf(pid: number): number {
-  return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
+/** Null where it has ended meanwhile. */
+function parentOf(pid: number): number | null {
+  try {
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
+  } catch {
+    return null;
+  }
 }
 
 /** Runs arguments as they are, without a launcher before them. */

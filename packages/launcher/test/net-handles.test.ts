@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CHARACTER } from '../../../tests/volume/characters.ts';
+import { sample, volume } from '../../../tests/volume/volume.ts';
 import {
   buildBoth,
   endAll,
@@ -210,13 +211,17 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
     ['is long', 'send(b"0" * 4096, server)'],
     ['has JSON', 'send(b"0}}\\n{}", server)'],
   ];
-  test.each(wrong)('ends a run whose message %s, and passes nothing on', async (_, text) => {
-    const { starter, lines } = bound(new Channel(built[kind]));
-    starter.send(sending(text));
-    expect(await starter.replies('ended 1')).toContain('signal=9');
-    expect(lines()).toEqual([]);
-    expect(starter.open()).toHaveLength(6);
-  });
+  // Each starts Python; what is read by the sanitized starter is the same code.
+  test.each(kind === 'shipped' ? wrong : sample(wrong, 3))(
+    'ends a run whose message %s, and passes nothing on',
+    async (_, text) => {
+      const { starter, lines } = bound(new Channel(built[kind]));
+      starter.send(sending(text));
+      expect(await starter.replies('ended 1')).toContain('signal=9');
+      expect(lines()).toEqual([]);
+      expect(starter.open()).toHaveLength(6);
+    },
+  );
 
   test('passes on 64 listeners of a run, and not one more', async () => {
     const { starter, socket, replies } = bound(new Channel(built[kind]));
@@ -273,7 +278,7 @@ test('the sanitized starter ends a run that sends any bytes, and passes none of 
       );
       expect(await starter.replies(`ended ${id}`)).toContain('signal=9');
     }),
-    { numRuns: 50 },
+    { numRuns: volume(50, 20) },
   );
   expect(lines()).toEqual([]);
 });
@@ -301,9 +306,9 @@ test('the sanitized starter answers any bytes on its channel with its end', asyn
       seen[code === 0 ? 'ended' : 'refused'] += 1;
       expect(living(mark)).toEqual([]);
     }),
-    { numRuns: 40 },
+    { numRuns: volume(40, 15), examples: [[[]], [['\n']]] },
   );
-  expect(Math.min(seen.ended, seen.refused)).toBeGreaterThan(2);
+  expect(Math.min(seen.ended, seen.refused)).toBeGreaterThan(0);
 });
 
 /** What a test takes apart. */

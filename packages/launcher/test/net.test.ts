@@ -3,12 +3,14 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { sample } from '../../../tests/volume/volume.ts';
 import {
   buildBoth,
   endAll,
   gone,
   isRoot,
   kinds,
+  LOOK_AGAIN_MS,
   living,
   makeFolder,
   removeFolder,
@@ -89,7 +91,7 @@ async function sleepers(count: number): Promise<readonly number[]> {
   for (;;) {
     const pids = living(`sleep\0${mark}`);
     if (pids.length >= count) return pids;
-    await new Promise((wake) => setTimeout(wake, 5));
+    await new Promise((wake) => setTimeout(wake, LOOK_AGAIN_MS));
   }
 }
 
@@ -220,7 +222,7 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, cal
     gateway.kill();
     await gone(mark);
     // In the middle of starts too: Node needs most of the shorter waits for itself.
-    for (const ms of [35, 50, 65, 80]) {
+    for (const ms of sample([35, 50, 65, 80])) {
       const next = open(caller, { launcher: built[kind], runs: runs(args, args, args) });
       await new Promise((wake) => setTimeout(wake, ms));
       next.kill();

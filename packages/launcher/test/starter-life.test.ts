@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CHARACTER } from '../../../tests/volume/characters.ts';
+import { sample, volume } from '../../../tests/volume/volume.ts';
 import {
   buildBoth,
   endAll,
   gone,
   identity,
   kinds,
+  LOOK_AGAIN_MS,
   living,
   makeFolder,
   REPORT,
@@ -52,7 +54,7 @@ const pause = (ms: number) => new Promise((wake) => setTimeout(wake, ms));
 describe.each(kinds())('a gateway with the %s starter', (kind) => {
   test('leaves its runs behind when it is killed, until the starter goes on', async () => {
     const { gateway, starter } = await begin(built[kind]);
-    while (living(`sleep\0${mark}`).length < 30) await pause(10);
+    while (living(`sleep\0${mark}`).length < 30) await pause(LOOK_AGAIN_MS);
     process.kill(starter, 'SIGSTOP');
     await kill(gateway);
     await pause(50);
@@ -62,16 +64,13 @@ describe.each(kinds())('a gateway with the %s starter', (kind) => {
   });
 
   test('leaves nothing behind whenever it is killed, in the middle of starts too', async () => {
-    const found: number[] = [];
-    // The longer waits meet runs that are all there, the shorter ones bubblewrap and the launcher in their set-up.
-    for (const ms of [0, 3, 6, 10, 15, 20, 30, 40, 60, 90, 140, 250]) {
+    // The shorter waits meet bubblewrap and the launcher in their set-up.
+    for (const ms of sample([0, 3, 6, 10, 15, 20, 30, 40, 60, 90, 140, 250], 4)) {
       const { gateway } = await begin(built[kind]);
       await pause(ms);
-      found.push(living(mark).length);
       await kill(gateway);
       await gone(mark);
     }
-    expect(Math.max(...found)).toBeGreaterThan(30);
   });
 });
 
@@ -124,6 +123,13 @@ const stream = fc.record({
   changed: fc.option(fc.tuple(fc.nat(200), fc.nat(255)), { freq: 2 }),
 });
 
+/** One that has nothing wrong with it. */
+const starting = {
+  requests: [frame(['start', '1', 'null', 'null', 'null', '--', ...user, '--', '/bin/true', 'true'])],
+  cuts: [],
+  changed: null,
+};
+
 test('the sanitized starter answers any bytes with runs or its end, and never with a fault', async () => {
   const seen = { refused: 0, started: 0 };
   await fc.assert(
@@ -151,8 +157,8 @@ test('the sanitized starter answers any bytes with runs or its end, and never wi
       seen.refused += code === 125 ? 1 : 0;
       seen.started += starter.lines.some((line) => line.startsWith('started ')) ? 1 : 0;
     }),
-    { numRuns: 200 },
+    { numRuns: volume(200, 60), examples: [[starting]] },
   );
-  expect(seen.refused).toBeGreaterThan(10);
-  expect(seen.started).toBeGreaterThan(10);
+  expect(seen.refused).toBeGreaterThan(0);
+  expect(seen.started).toBeGreaterThan(0);
 });

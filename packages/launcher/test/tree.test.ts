@@ -30,7 +30,7 @@ afterAll(() => removeFolder(folder));
 
 /** Leaves its session twice, gives its parent up, keeps none of its streams and is deaf to polite signals. */
 const daemon = `(setsid sh -c 'trap "" HUP TERM INT; setsid sleep ${mark} & setsid sleep ${mark} &' >/dev/null 2>&1 </dev/null &)`;
-const daemons = `${daemon}; ${daemon}; while [ "$(ps -eo args | grep -c '^sleep ${mark}')" -lt 4 ]; do :; done; echo ready`;
+const daemons = `${daemon}; ${daemon}; while [ "$(ps -eo args | grep -c '^sleep ${mark}')" -lt 4 ]; do sleep 0.05; done; echo ready`;
 
 const places: readonly (readonly [place: string, args: readonly string[]])[] = [
   ['without namespaces', []],

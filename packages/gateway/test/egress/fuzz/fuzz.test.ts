@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { parseAddress } from '../../../src/egress/address.ts';
 import { parseAllowList } from '../../../src/egress/allowlist.ts';
 import { decide } from '../../../src/egress/decide.ts';
@@ -6,7 +7,7 @@ import { fuzz, SUBJECT, type Subject } from './fuzz.ts';
 
 describe('a short run', () => {
   it('finds no difference from the oracle and the URL parser', () => {
-    const { findings, cases, hosts, allowed, denied } = fuzz(1, 60_000);
+    const { findings, cases, hosts, allowed, denied } = fuzz(1, volume(60_000, 12_000));
     expect(findings).toEqual([]);
     // Without enough of each it would have proved little.
     expect(hosts).toBeGreaterThan(cases / 100);
@@ -21,7 +22,8 @@ describe('a short run', () => {
 });
 
 describe('the fuzzer notices', () => {
-  const foundWith = (broken: Partial<Subject>) => fuzz(3, 20_000, { ...SUBJECT, ...broken }).findings.length;
+  const foundWith = (broken: Partial<Subject>) =>
+    fuzz(3, volume(20_000, 8_000), { ...SUBJECT, ...broken }).findings.length;
 
   it('nothing about what is right', () => {
     expect(foundWith({})).toBe(0);

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { ChildEnd, ChildPlan, ChildWatch } from '../../../src/tiers/child/child.ts';
 import { runChild } from '../../../src/tiers/child/run-child.ts';
 import { testClock } from '../../fixture/gateway.ts';
@@ -38,7 +38,7 @@ export function bytesOf(text: string): Uint8Array {
 /** Whether a process runs; one that is dead and only not yet fetched does not. */
 export function isAlive(pid: number): boolean {
   try {
-    return !/^(?:Z|$)/.test(execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }));
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }

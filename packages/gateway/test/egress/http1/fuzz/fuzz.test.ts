@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../../tests/volume/volume.ts';
 import { randomFrom } from '../../fuzz/random.ts';
 import { CREDENTIAL, NAME, startHttp, startProxy, talkAll } from '../../proxy/world.ts';
 import { readText } from '../read.ts';
@@ -11,7 +12,7 @@ const HARMLESS = new Set(['HPE_INVALID_EOF_STATE', 'HPE_INVALID_METHOD']);
 
 describe('the reader of heads', () => {
   it('takes nothing that the oracle does not, and takes it for the same', () => {
-    const { findings, cases, taken, refused } = fuzz(1, 60_000);
+    const { findings, cases, taken, refused } = fuzz(1, volume(60_000, 12_000));
     expect(findings).toEqual([]);
     // Without enough of each it would have proved little.
     expect(taken).toBeGreaterThan(cases / 20);
@@ -43,7 +44,7 @@ describe('the fuzzer notices', () => {
     ['a user name that is left out', without(/u@/g, '')],
     ['a method in small letters', without(/^get /, 'GET ')],
   ])('%s', (_what, broken) => {
-    expect(fuzz(3, 20_000, broken).findings.length).toBeGreaterThan(0);
+    expect(fuzz(3, volume(20_000, 8_000), broken).findings.length).toBeGreaterThan(0);
   });
 });
 
@@ -68,7 +69,7 @@ describe('a running proxy', () => {
     });
     const random = randomFrom(11);
     let reached = 0;
-    for (let count = 0; count < 600; count += 1) {
+    for (let count = 0; count < volume(600, 150); count += 1) {
       const text = makeText(random, ground);
       const from = seen.length;
       await talkAll(port, text);
@@ -81,7 +82,7 @@ describe('a running proxy', () => {
       ]);
     }
     expect(malformed).toEqual([]);
-    expect(reached).toBeGreaterThan(60);
+    expect(reached).toBeGreaterThan(volume(600, 150) / 10);
     expect(proxy.facts()).toMatchObject({ faults: 0 });
     expect(proxy.facts().decisions.length).toBeGreaterThan(reached);
   });
