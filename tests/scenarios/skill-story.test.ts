@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Finished, palisade, scratch } from '../fixtures/cli.ts';
+import type { Finished } from '../../packages/gateway/test/doors/cli/palisade.ts';
+import { scratch } from '../fixtures/cli.ts';
 import { guest, listOf } from '../fixtures/modules/guest.ts';
+import { palisade } from '../fixtures/skills/commands.ts';
 import { KEEPER, KEEPS, PLAIN, type SampleWishes, sampleFiles } from '../fixtures/skills/sample.ts';
 
 /* The life of a skill, as its author and the operator live it: every step is a command that somebody types. */

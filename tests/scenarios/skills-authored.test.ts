@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ensurePrograms } from '../../tools/programs.mjs';
 import { setUpCompilers } from '../../tools/setup.mjs';
-import { palisade, scratch } from '../fixtures/cli.ts';
+import { scratch } from '../fixtures/cli.ts';
 import { ROOT } from '../fixtures/skills/build.ts';
+import { palisade } from '../fixtures/skills/commands.ts';
 import { sample, VOLUME } from '../volume/volume.ts';
 
-/* What an author does, from an empty folder to a signed package, with the built command and the real compilers. */
+/* What an author does, from an empty folder to a signed package, with the real compilers. */
 
 const home = scratch();
 const state = join(home, 'state');

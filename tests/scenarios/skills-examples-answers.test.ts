@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { exampleSkill } from '../fixtures/skills/example-skills.ts';
+import { BUILD_MS, DRAWN_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
 import { type RawEnd, type RawTool, rawTool } from '../fixtures/skills/raw.ts';
 import { CHARACTER } from '../volume/characters.ts';
-import { sample, volume } from '../volume/volume.ts';
+import { volume } from '../volume/volume.ts';
 
 /* What the skills that only compute say to any input, held against others that know the answer. */
 
@@ -14,22 +14,20 @@ const TOOLS = [
 ] as const;
 type ToolName = (typeof TOOLS)[number];
 
-/** Some of them in a usual run, others each time. */
-const SKILLS = sample(['text', 'json', 'hash', 'markdown'], 2);
 const tools = new Map<ToolName, RawTool>();
 const RUNS = { numRuns: volume(300, 30) };
 
 beforeAll(async () => {
   for (const tool of TOOLS) {
     const [name = '', work = ''] = tool.split('/');
-    if (!SKILLS.includes(name)) continue;
+    if (!DRAWN_SKILLS.includes(name)) continue;
     const { files } = await exampleSkill(name);
     tools.set(tool, await rawTool(new Uint8Array(files.get(`${name}.wasm`) ?? []), work));
   }
-});
+}, BUILD_MS);
 
 function describeSkill(name: string, tests: () => void): void {
-  if (SKILLS.includes(name)) describe(name, tests);
+  if (DRAWN_SKILLS.includes(name)) describe(name, tests);
 }
 
 function end(tool: ToolName, input: object): RawEnd {

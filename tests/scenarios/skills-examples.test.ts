@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import type { Tool } from '../../packages/gateway/src/core/tool.ts';
 import { auditBench } from '../../packages/gateway/src/invoke/skills/examine.ts';
@@ -15,8 +15,8 @@ import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
 import type { SkillPackage } from '../../packages/gateway/src/skills/package/skill-package.ts';
 import { sharedModules } from '../fixtures/modules/index.ts';
 import { ROOT } from '../fixtures/skills/build.ts';
-import { EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
-import { sample } from '../volume/volume.ts';
+import { BUILD_MS, DRAWN_SKILLS, EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
+import { warmUp } from '../fixtures/skills/warm-up.ts';
 
 /* Every skill of the folder `skills`: built from its source, packed, audited, and all of its cases run as they are. */
 
@@ -27,13 +27,15 @@ const MOST_FUEL = 50_000_000;
 /** A filler that is neither one long word nor all the same. */
 const WORDS = 'The *quick* brown fox jumps\nover 13 lazy dögs. ';
 
-/** A few of them in a usual run, others each time. */
-const SKILLS = sample(EXAMPLE_SKILLS, 3);
+beforeAll(async () => void (await Promise.all(DRAWN_SKILLS.map(exampleSkill))), BUILD_MS);
 const packages = new Map<string, SkillPackage>();
 const { call, opened } = sharedModules(async () => {
-  for (const { name, files } of await Promise.all(SKILLS.map(exampleSkill)))
+  for (const { name, files } of await Promise.all(DRAWN_SKILLS.map(exampleSkill)))
     packages.set(name, openPackage(packSkill(files, { palisade: VERSION })));
   return { config: `[limits]\nfuel = ${MOST_FUEL}\n`, tools: [...packages.values()].flatMap(toolsOf) };
+});
+beforeAll(async () => {
+  for (const pkg of packages.values()) await warmUp(opened().gateway, pkg);
 });
 
 /** Its tools, which reach no other machine. They are not installed, and so of no skill that could be taken out of use. */
@@ -77,7 +79,7 @@ function inputOf(pkg: SkillPackage, tool: string): Record<string, Json> {
   return JSON.parse(found?.inputText ?? '{}');
 }
 
-describe.each(SKILLS)('the skill %s', (name) => {
+describe.each(DRAWN_SKILLS)('the skill %s', (name) => {
   test('has no problem that an audit refuses or warns of', async () => {
     const pkg = packageOf(name);
     const bench = await auditBench(opened().gateway, pkg);
@@ -153,7 +155,7 @@ describe('the folder of skills', () => {
   });
 
   test('is packed into the same bytes by everybody', async () => {
-    const { files } = await exampleSkill(SKILLS[0] ?? '');
+    const { files } = await exampleSkill(DRAWN_SKILLS[0] ?? '');
     const turned = new Map([...files].reverse());
     expect(
       Buffer.from(packSkill(turned, { palisade: VERSION })).equals(packSkill(files, { palisade: VERSION })),

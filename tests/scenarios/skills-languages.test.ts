@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
-import { palisade, scratch } from '../fixtures/cli.ts';
+import { scratch } from '../fixtures/cli.ts';
 import { sharedModules } from '../fixtures/modules/index.ts';
 import { type Built, COMMANDS, CORE, type Language, ROOT, skillBuilder } from '../fixtures/skills/build.ts';
+import { palisade } from '../fixtures/skills/commands.ts';
 import {
   BROKEN,
   counted,
