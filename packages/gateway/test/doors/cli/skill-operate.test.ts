@@ -115,7 +115,7 @@ describe('palisade skill, from a file to a call and back', () => {
   });
 
   test('refuses an agent every change, and a user what a policy forbids', async () => {
-    const { state, palisade, told } = await newOperator(scratch, 'forbidden');
+    const { state, palisade, told, reopen } = await newOperator(scratch, 'forbidden');
     await told(['skill', 'install', writePackage(state, 'one')]);
     for (const words of [
       ['skill', 'approve', 'acme.text', ...YES],
@@ -136,6 +136,7 @@ describe('palisade skill, from a file to a call and back', () => {
       join(state, 'policies', '99.cedar'),
       '@id("not-eve") forbid(principal == User::"eve", action == Action::"approveSkill", resource);\n',
     );
+    await reopen();
     const eve = await palisade(['skill', 'approve', 'acme.text', ...YES, '--as', 'user:eve', '--json']);
     expect(JSON.parse(eve.out)).toMatchObject({
       code: 'policy/denied',

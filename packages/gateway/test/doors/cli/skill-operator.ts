@@ -1,12 +1,14 @@
-/** An operator on a real state directory, each command with a gateway of its own. */
+/** An operator on a real state directory, with real engines. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
 import type { OpenOptions } from '../../../src/doors/cli/verb.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { CHECKED } from '../../fixture/checked.ts';
 import { type Ran, runInside } from './fake-edge.ts';
+import { type HeldGateways, holdGateways } from './held-gateways.ts';
 import { KEY, writeKey } from './skill-sample.ts';
 
 export type How = {
@@ -23,6 +25,8 @@ export type Operator = {
   readonly palisade: (words: readonly string[], how?: How) => Promise<Ran>;
   /** The document of a command that ends well. */
   readonly told: (words: readonly string[], how?: How) => Promise<Record<string, unknown>>;
+  /** Has the next command read the policies and the configuration anew. */
+  readonly reopen: () => Promise<void>;
 };
 
 /** A state directory of its own; the key of the publisher is trusted unless another word is said. */
@@ -30,11 +34,16 @@ export async function newOperator(scratch: string, name: string, isTrusting = tr
   const state = join(scratch, name);
   mkdirSync(state, { mode: 0o700 });
   writeFileSync(join(state, 'palisade.toml'), '');
+  const gateways = holdGateways();
+  onTestFinished(gateways.close);
   const palisade = async (words: readonly string[], how: How = {}) => {
     const screen = new Screen();
     const atTerminal = how.typed === undefined ? {} : { stdout: screen };
     const colour = how.typed === undefined ? [] : ['--no-color'];
-    const ran = await runInside([...words, ...colour, '--state', state], { ...partsOf(how), ...atTerminal });
+    const ran = await runInside([...words, ...colour, '--state', state], {
+      ...partsOf(how, gateways.open),
+      ...atTerminal,
+    });
     return { ...ran, out: ran.out + screen.text };
   };
   const told = async (words: readonly string[], how: How = {}) => {
@@ -43,10 +52,10 @@ export async function newOperator(scratch: string, name: string, isTrusting = tr
     return JSON.parse(out) as Record<string, unknown>;
   };
   if (isTrusting) await told(['trust', 'add', 'acme', writeKey(state, 'acme', KEY), '--yes']);
-  return { state, palisade, told };
+  return { state, palisade, told, reopen: gateways.close };
 }
 
-function partsOf({ typed, meanwhile, stdin, nowMs }: How) {
+function partsOf({ typed, meanwhile, stdin, nowMs }: How, open: HeldGateways['open']) {
   const bytes = typed === undefined ? (stdin ?? new Uint8Array(0)) : Buffer.from(typed);
   const clock = nowMs === undefined ? systemClock : { ...systemClock, nowMs: () => nowMs };
   const supplied = async function* () {
@@ -56,7 +65,8 @@ function partsOf({ typed, meanwhile, stdin, nowMs }: How) {
   const input = Object.assign(Readable.from(supplied()), { isTTY: typed !== undefined });
   return {
     ...{ clock, random: systemRandom, stdin: input },
-    openGateway: (options: OpenOptions) => openGateway({ ...options, clock, checked: CHECKED }),
+    openGateway: (options: OpenOptions) =>
+      nowMs === undefined ? open(options) : openGateway({ ...options, clock, checked: CHECKED }),
     openRecords: (options: OpenOptions) => openRecords({ ...options, clock }),
   };
 }

@@ -3,17 +3,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { digestBytes } from '../../../src/core/digest.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
+import { openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { wat, writeModule } from '../../fixture/wat.ts';
 import { ECHO, guest, packed } from '../../tiers/a-wasm/guests.ts';
 import { type Ran, runInside } from './fake-edge.ts';
+import { holdGateways } from './held-gateways.ts';
 import { makeScratch, useBuild } from './palisade.ts';
 
-/* The command inside the test, each time with a gateway of its own on real engines; the engine's file is a built one. */
+/* The command inside the test, on real engines; the engine's file is a built one. */
 useBuild();
 const scratch = makeScratch();
+const { open: openGateway, close } = holdGateways();
+afterAll(close);
 const HELLO = resolve(import.meta.dirname, '../../../../../examples/wasm/hello.wasm');
 /** With the policies that a new state directory starts with, and with others. */
 const [starters, judged] = [join(scratch, 'starters'), join(scratch, 'judged')];
