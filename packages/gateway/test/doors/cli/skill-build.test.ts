@@ -2,16 +2,19 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, w
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { layOutWorld, makeScratchFolder } from '../../../src/doors/cli/skill/build-tool.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
+import { openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { runInside } from './fake-edge.ts';
+import { holdGateways } from './held-gateways.ts';
 import { makeScratch, useBuild } from './palisade.ts';
 
 /* Real compilers in a real jail, with the policies that a new state directory starts with. */
 useBuild();
 const scratch = makeScratch();
+const { open: openGateway, close } = holdGateways();
+afterAll(close);
 const ROOT = resolve(import.meta.dirname, '../../../../..');
 const at = (...parts: string[]) => join(scratch, ...parts);
 
