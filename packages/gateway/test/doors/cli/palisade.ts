@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
+import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { VERSION } from '../../../src/version.ts';
 import { CHECKED } from '../../fixture/checked.ts';
@@ -25,6 +26,8 @@ export type How = {
   readonly stdin?: string | Uint8Array;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** How a command in this process opens its gateway. */
+  readonly openGateway?: Edge['openGateway'];
   /** Words for Node itself, before the program. */
   readonly node?: readonly string[];
 };
@@ -76,7 +79,7 @@ export async function palisade(words: readonly string[], how: How = {}): Promise
     stdin: Readable.from(how.stdin === undefined || how.stdin.length === 0 ? [] : [Buffer.from(how.stdin)]),
     packageFolders: PACKAGE_FOLDERS,
     openRecords,
-    openGateway: (options) => openGateway({ checked: CHECKED, ...options }),
+    openGateway: how.openGateway ?? ((options) => openGateway({ checked: CHECKED, ...options })),
   });
 }
 

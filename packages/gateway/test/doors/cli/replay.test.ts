@@ -1,14 +1,17 @@
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { bundleOf, findUnsound, type RunBundle } from '../../../src/doors/cli/run-bundle.ts';
 import { recordingDigest } from '../../../src/recordings/recordings.ts';
 import { callTool, openTestGateway, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { ECHO, guest, wasmTool } from '../../tiers/a-wasm/guests.ts';
+import { holdGateways } from './held-gateways.ts';
 import { makeScratch, palisade, useBuild } from './palisade.ts';
 
 useBuild();
 const scratch = makeScratch();
+const { open: openGateway, close } = holdGateways();
+afterAll(close);
 const WRONG_USAGE = 64;
 
 /** The bundle of a call that was made, and palisade on another state directory. */
@@ -20,7 +23,7 @@ async function exported() {
   const replay = async (changed: unknown, name = 'run.json') => {
     const path = join(scratch, name);
     writeFileSync(path, typeof changed === 'string' ? changed : JSON.stringify(changed));
-    return palisade(['replay', path, '--state', join(scratch, 'state')]);
+    return palisade(['replay', path, '--state', join(scratch, 'state')], { openGateway });
   };
   return { bundle, replay };
 }

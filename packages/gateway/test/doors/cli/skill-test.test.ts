@@ -1,15 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { guest } from '../../tiers/a-wasm/guests.ts';
 import { runInside } from './fake-edge.ts';
+import { holdGateways } from './held-gateways.ts';
 import { makeScratch, useBuild } from './palisade.ts';
 import { ECHO_CASES, ECHO_MANIFEST, writeSkill } from './skill-fixture.ts';
 
 /* Cases run on real engines; the file of the engine is a built one. */
 useBuild();
 const scratch = makeScratch();
+const { open: openGateway, close } = holdGateways();
+afterAll(close);
 const palisade = (...words: string[]) =>
   runInside([...words, '--state', join(scratch, 'state')], {
     ...{ clock: systemClock, random: systemRandom, cwd: scratch, openGateway, openRecords },

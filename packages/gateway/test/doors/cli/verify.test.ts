@@ -11,7 +11,8 @@ const home = join(scratch, 'home');
 const path = (name: string) => join(scratch, name);
 const inState = (...words: string[]) => palisade([...words, '--state', state]);
 /** Somebody with the documents, the command and an empty home. */
-const asStranger = (...words: string[]) => palisade(words, { env: { HOME: home }, cwd: scratch });
+const asStranger = (...words: string[]) => palisade(words.map(absolute), { env: { HOME: home } });
+const absolute = (word: string) => word.replace(/^(@?)(fifo|[\w-]+\.(?:json|ndjson))$/, `$1${scratch}/$2`);
 
 beforeAll(async () => {
   mkdirSync(home);
@@ -92,7 +93,7 @@ describe('palisade verify by a stranger', () => {
 
   test('refuses a check that cannot be made of this document', async () => {
     const { status, err } = await asStranger('verify', 'keys.json', '--proof', 'proof.json');
-    expect(err).toContain('Cannot use --proof with "keys.json"');
+    expect(err).toContain(`Cannot use --proof with "${path('keys.json')}"`);
     expect(status).toBe(64);
   });
 
@@ -120,7 +121,7 @@ describe('palisade with a FIFO that nobody writes to', () => {
   ])('refuses it for %s instead of waiting', async (_, words) => {
     if (!existsSync(path('fifo'))) execFileSync('mkfifo', [path('fifo')]);
     const { status, err } = await asStranger(...words);
-    expect(err).toContain('Cannot read "fifo": it is not a regular file');
+    expect(err).toContain(`Cannot read "${path('fifo')}": it is not a regular file`);
     expect(status).toBe(64);
   });
 
