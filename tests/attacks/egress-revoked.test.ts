@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type EgressWorld, openEgressWorld } from '../fixtures/egress/index.ts';
 import { askInside, connectTo, PATIENT, PYTHON, tryInside } from '../fixtures/egress/inside.ts';
+import { sample } from '../volume/volume.ts';
 
 const HOME = '127.0.0.1';
 
@@ -96,7 +97,7 @@ async function holdDuring(change: Change, cut: number) {
 
 /** What came of each change; each has a gateway of its own, so that they wait at the same time. */
 async function holdDuringEach(changes: Readonly<Record<string, Change>>, cut: number) {
-  const each = Object.entries(changes).map(
+  const each = sample(Object.entries(changes), 2).map(
     async ([name, change]) => [name, await holdDuring(change, cut)] as const,
   );
   return Promise.all(each);

@@ -86,17 +86,20 @@ describe.each(PEOPLE)('an agent of %s', (_, uid) => {
     const { project, ssh } = machine;
     const [here, link] = [join(project, 'src'), join(project, 'exchanged')];
     symlinkSync(ssh, link);
-    const exchanger = await beginExchanges(here, link);
+    // The first call says that the gateway is there: until then there is nothing to attack.
+    const begun = join(project, 'begun');
+    const exchanger = await beginExchanges(here, link, begun);
+    const first = { command: 'touch', args: ['begun'], tier: 'c', workspace: project };
     const inputs = Array.from({ length: volume(24, 6) }, () => ({
       command: 'sh',
       args: ['-c', 'cat key; ls -a; echo planted > planted'],
       tier: 'c',
       workspace: here,
     }));
-    const endings = await machine.doors['MCP over stdio'](
-      { cwd: '/', flags: ['--workspace', project] },
-      inputs,
-    );
+    const endings = await machine.doors['MCP over stdio']({ cwd: '/', flags: ['--workspace', project] }, [
+      first,
+      ...inputs,
+    ]);
     await exchanger.untilBothSeen();
     await exchanger.stop();
     for (const { output, message } of endings) expect(output?.stdout ?? '', message).not.toContain(KEY);

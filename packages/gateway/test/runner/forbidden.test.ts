@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { isWithin, locationOf, type Mount, parseMounts } from '../../src/core/paths.ts';
 import { judgeRoot, judgeWorkspace, prepareJudgement } from '../../src/runner/forbidden.ts';
 import { type Place, SYSTEM_PLACES } from '../../src/runner/places.table.ts';
@@ -199,7 +200,7 @@ describe('the judgement of any path', () => {
         expect(path).not.toMatch(/^(\/home\/[^/]+|\/root|\/data\/people\/(ada|bob))(\/\.|$)/);
         expect(path).not.toMatch(/^\/(etc|usr|proc|dev|run|srv\/palisade\/state)(\/|$)/);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 300) },
     );
   });
 
@@ -212,7 +213,7 @@ describe('the judgement of any path', () => {
         const { workspace } = judged(`/projects/m${rest}`, mounts);
         expect(workspace === null, `${real}: ${workspace}`).toBe(judged(real, mounts).workspace === null);
       }),
-      { numRuns: 2_000 },
+      { numRuns: volume(2_000, 300) },
     );
   });
 

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { isDangerous, parseGitConfig, without } from '../../../src/tiers/workspace/git-config.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
@@ -86,7 +87,7 @@ describe('parseGitConfig()', () => {
         // What we cannot read is not trusted, so only a reading that differs would matter.
         if (ours !== null) expect(readByGit(config) ?? ours).toEqual(ours);
       }),
-      { numRuns: 300 },
+      { numRuns: volume(300, 60) },
     );
   });
 });

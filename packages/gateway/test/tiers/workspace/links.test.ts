@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../../tests/volume/volume.ts';
 import { diffSnapshots } from '../../../src/tiers/workspace/diff.ts';
 import { findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
 import { otherNamesIn, resolveLinks } from '../../../src/tiers/workspace/links.ts';
@@ -122,7 +123,7 @@ describe('resolveLinks()', () => {
         }
         rmSync(outside, { recursive: true });
       }),
-      { numRuns: 150 },
+      { numRuns: volume(150, 30) },
     );
   });
 
