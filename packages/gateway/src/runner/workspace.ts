@@ -13,6 +13,7 @@ import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/paths.ts';
 import { orElse } from '../core/result.ts';
 import { type ForbiddenPlaces, type OpenedPath, openedPath } from './forbidden.ts';
+import { protectedPlace } from './protected-place.ts';
 import { resolvePath } from './resolve-path.ts';
 import { ROOT_REMEDY } from './roots.ts';
 import type { RunnerSettings } from './settings.ts';
@@ -55,6 +56,9 @@ export function findWorkspace(
   const root = rootOf(path);
   const reason = forbidden.againstWorkspace(opened);
   if (reason !== null) throw badWorkspace(`${quote(path)} ${reason}, expected the directory of one project`);
+  const place = protectedPlace(path);
+  if (place !== null)
+    throw badWorkspace(`${quote(path)} ${place}, expected the directory of one project`, PROJECT_REMEDY);
   return { facts, root };
 }
 
@@ -104,10 +108,11 @@ function directoryAt(raw: string, code: WorkspaceCode, what: string): FileFacts 
   throw new CodedError(code, `Cannot use the ${what}: ${quote(raw)} is a file, expected a directory`);
 }
 
-function badWorkspace(what: string): CodedError {
-  return new CodedError('runner/invalid-workspace', `Cannot use the workspace: ${what}`, {
-    remedy: ROOT_REMEDY,
-  });
+const PROJECT_REMEDY =
+  'Name the top directory of the project as the workspace, and work below it with `cwd`.';
+
+function badWorkspace(what: string, remedy = ROOT_REMEDY): CodedError {
+  return new CodedError('runner/invalid-workspace', `Cannot use the workspace: ${what}`, { remedy });
 }
 
 /** Which part of the machine a resolved path is in: the workspace, what every program reads, what the operator named, or elsewhere. */

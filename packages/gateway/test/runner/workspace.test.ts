@@ -53,6 +53,51 @@ describe('termsOf() and the workspace', () => {
     expect(verdict(ask(host, { workspace }))).toBe('runner/invalid-workspace');
   });
 
+  it.each([
+    ...[
+      '.git',
+      '.git/hooks',
+      '.git/hooks/deep',
+      '.GIT/hooks',
+      '.git/modules/x',
+      '.github',
+      '.github/workflows',
+    ],
+    ...[
+      '.husky',
+      '.husky/_',
+      '.vscode',
+      '.claude',
+      '.claude/skills',
+      '.config',
+      '.config/mise',
+      'sub/.githooks',
+    ],
+    ...['bare/hooks', 'bare/worktrees/w'],
+  ])('refuses %s of a project, where every file would run by itself', (place) => {
+    const host = makeHost();
+    for (const part of ['HEAD', 'objects', 'refs'])
+      mkdirSync(join(host.workspace, 'bare', part), { recursive: true });
+    const workspace = join(host.workspace, place);
+    mkdirSync(workspace, { recursive: true });
+    expect(verdict(ask(host, { workspace }))).toBe('runner/invalid-workspace');
+    expect(ask(host, { workspace })).toMatchObject({
+      remedy: expect.stringMatching(/top directory of the project/),
+    });
+  });
+
+  it.each(['.github/docs', '.config/app', 'library', 'Jenkinsfiles', 'hooks', 'bare'])(
+    'takes %s of a project, where other files are too',
+    (place) => {
+      const host = makeHost();
+      for (const part of ['HEAD', 'objects', 'refs'])
+        mkdirSync(join(host.workspace, 'bare', part), { recursive: true });
+      const workspace = join(host.workspace, place);
+      mkdirSync(workspace, { recursive: true });
+      expect(accept(host, { workspace }).terms.workspace).toBe(workspace);
+    },
+  );
+
   it('refuses the state directory, its parents and its parts, and the home of the gateway', () => {
     const host = withRoots(makeHost(), '/');
     const state = host.stateDir;
