@@ -18,8 +18,8 @@ import { openSandbox, runInSandbox } from '../packages/gateway/src/tiers/process
 import { PROCESS_TIERS } from '../packages/gateway/src/tiers/process/tiers.table.ts';
 import { Cleanup, WarmSandboxes } from '../packages/gateway/src/tiers/process/warm-sandboxes.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
-import { Baselines } from '../packages/gateway/src/tiers/workspace/baseline.ts';
 import { holdWorkspace } from '../packages/gateway/src/tiers/workspace/held-directory.ts';
+import { Baselines } from '../packages/gateway/src/tiers/workspace/overlaps.ts';
 
 /* What the benches of commands share: both tiers of this machine, a gateway's kit without its store, and bare spawns. */
 

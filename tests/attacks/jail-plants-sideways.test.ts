@@ -131,14 +131,21 @@ describe.each(PEOPLE)('a command of %s that reaches a protected file by a side w
     expect(readdirSync(outside)).toEqual(['settings.json']);
   });
 
-  test('may move and copy what was there, and remove it', async () => {
+  test('may move a project and remove what was there, and leaves no second one', async () => {
     put('p/.envrc');
     put('p/.git/hooks/pre-commit');
     put('q/.envrc');
-    const end = await run('mv p r; cp -r r s; rm q/.envrc');
+    const end = await run('mv p r; rm q/.envrc');
     expect(end.output?.findings).toEqual([]);
-    for (const path of ['r/.envrc', 's/.git/hooks/pre-commit']) expect(text(path)).toBe(MINE);
+    for (const path of ['r/.envrc', 'r/.git/hooks/pre-commit']) expect(text(path)).toBe(MINE);
     expect(isThere('q/.envrc')).toBe(false);
+    const copied = await run('cp -r r s');
+    expect(copied.execution?.isolation).toMatchObject({ protected_files: 'held', set_aside: 2 });
+    expect([isThere('s'), isThere('s/.envrc'), isThere('s/.git/hooks/pre-commit')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   test('leaves nothing by a process that writes until it is killed', async () => {

@@ -4,12 +4,13 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { Execution } from '../tier.ts';
-import { type Baseline, type Baselines, readBaseline, takeProtectedSnapshot } from '../workspace/baseline.ts';
+import { type Baseline, readBaseline, takeProtectedSnapshot } from '../workspace/baseline.ts';
 import { diffSnapshots, firstOf } from '../workspace/diff.ts';
 import { FINDINGS } from '../workspace/findings.table.ts';
 import { HeldDirectory, type HeldWorkspace } from '../workspace/held-directory.ts';
 import { type Finding, findingsIn } from '../workspace/hygiene.ts';
 import type { LeftRuns } from '../workspace/left-runs.ts';
+import { type Baselines, shareBaseline } from '../workspace/overlaps.ts';
 import { quarantineOf } from '../workspace/quarantine.ts';
 import { setAside } from '../workspace/set-aside.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -78,13 +79,14 @@ export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before |
     for (const act of undo.splice(0).reverse()) act();
   };
   try {
-    if (run.isKept) undo.push(() => kit.baselines.leave(identity));
-    const shared = run.isKept ? kit.baselines.enter(identity) : { baseline: kit.baselines.of(identity) };
     const { workspace } = run.terms;
+    const joined = run.isKept ? kit.baselines.enter(identity, workspace) : null;
+    if (joined !== null) undo.push(() => kit.baselines.leave(joined));
+    const shared = joined ?? { baseline: kit.baselines.of(identity) };
     const others = run.isKept ? await kit.leftRuns?.settle(run.held, workspace) : null;
     const root = HeldDirectory.of(fd);
     undo.push(() => root.close());
-    const snapshot = await takeProtectedSnapshot(root);
+    const snapshot = await takeProtectedSnapshot(root, { workspace });
     const nowMs = kit.clock.nowMs();
     const baseline =
       shared.baseline ?? others ?? newBaseline(kit, run, readBaseline(root, snapshot, { workspace, nowMs }));
@@ -98,9 +100,13 @@ export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before |
   }
 }
 
-/** Boundary: a run of another gateway that has begun meanwhile may have planted what was read. */
-function newBaseline({ leftRuns }: LookKit, { held, isKept }: Beginning, own: Baseline): Baseline {
-  return (isKept ? leftRuns?.baselineIn(held) : null) ?? own;
+/** Boundary: a run of another gateway, or around or in this workspace, may have planted what was read. */
+function newBaseline({ leftRuns, baselines }: LookKit, run: Beginning, own: Baseline): Baseline {
+  const { held, isKept, terms } = run;
+  const same = isKept ? leftRuns?.baselineIn(held) : null;
+  if (same != null) return same;
+  const others = [...baselines.others(held), ...(leftRuns?.othersAround(held, terms.workspace) ?? [])];
+  return shareBaseline(own, terms.workspace, others);
 }
 
 function keepRun(
@@ -119,7 +125,7 @@ function keepRun(
 export async function lookAfter(kit: LookKit, ended: Ended): Promise<LeftBehind> {
   const { before, terms, isKept } = ended;
   const isOver = await hasEnded(ended);
-  const after = before === null ? null : await snapshotAfter(before, isKept).catch(() => null);
+  const after = before === null ? null : await snapshotAfter(before, terms, isKept).catch(() => null);
   if (before === null || after === null) {
     return {
       output: { changes: [], findings: [told(UNSEEN)], workspaceSeen: 'not at all' },
@@ -129,7 +135,7 @@ export async function lookAfter(kit: LookKit, ended: Ended): Promise<LeftBehind>
   const { workspace, allowedWrites: allowed } = terms;
   const keep = quarantineOf(kit.quarantine, ended.id);
   const { root, baseline } = before;
-  const aside = setAside({ root, workspace, baseline, allowed, mayChange: isKept, keep }, after);
+  const aside = await setAside({ root, workspace, baseline, allowed, mayChange: isKept, keep }, after);
   const changes = diffSnapshots(before.snapshot, after).filter(({ path }) => !aside.undone.has(path));
   const all = [...aside.findings, ...(isOver ? [] : [UNENDED]), ...findingsIn(changes, after, workspace)];
   const isWhole = before.snapshot.complete && after.complete;
@@ -150,11 +156,14 @@ export async function lookAfter(kit: LookKit, ended: Ended): Promise<LeftBehind>
 }
 
 /** A directory that the run has closed is opened again; one that was closed before stays so. */
-function snapshotAfter({ root, snapshot }: Before, isKept: boolean): Promise<Snapshot> {
-  return takeProtectedSnapshot(
-    root,
-    (path, { ctimeNs }) => isKept && snapshot.entries.get(path)?.ctimeNs !== ctimeNs,
-  );
+function snapshotAfter(
+  { root, snapshot, baseline }: Before,
+  { workspace }: ProcessTerms,
+  isKept: boolean,
+): Promise<Snapshot> {
+  const unlocks = (path: string, { ctimeNs }: { readonly ctimeNs: bigint }) =>
+    isKept && snapshot.entries.get(path)?.ctimeNs !== ctimeNs;
+  return takeProtectedSnapshot(root, { workspace, baseline, unlocks });
 }
 
 /** Boundary: nothing is restored while a process of the run could write it again. */

@@ -1,15 +1,30 @@
 /**
- * The protected files of a workspace as they were before a run, with their contents: what they are restored from. Runs
- * that overlap in one workspace share the oldest baseline, so that none of them takes what another one has planted for
- * the state before.
+ * The protected files of a workspace as they were before a run, with their contents: what they are restored from.
  */
 import type { ProtectedName } from '../../core/protected.table.ts';
-import { parseGitConfig } from './git-config.ts';
+import { orElse } from '../../core/result.ts';
+import { type Entry, entryIn } from './entry.ts';
 import { HeldDirectory } from './held-directory.ts';
-import { resolveInside } from './judge.ts';
-import { baseOf, nameBytes, parentOf } from './names.ts';
-import { mayMatter, type ProtectedHints, protectedIn } from './protected.ts';
-import { type Entry, type Snapshot, takeSnapshot } from './snapshot.ts';
+import {
+  type ConfigSource,
+  HOOKS,
+  hintsIn,
+  isBelowRepository,
+  outerSources,
+  repositorySources,
+} from './hints.ts';
+import { baseOf, nameBytes, parentOf, pathIn } from './names.ts';
+import {
+  homeOf,
+  isBelow,
+  LITERAL_NAMES,
+  mayMatter,
+  type ProtectedHints,
+  placesThatMatter,
+  protectedIn,
+  topsIn,
+} from './protected.ts';
+import { type Snapshot, takeSnapshot } from './snapshot.ts';
 
 /** One protected name before the run. */
 export type Copy = {
@@ -19,6 +34,8 @@ export type Copy = {
   readonly bytes: Buffer | null;
   /** It was changed just before: its times cannot tell whether it changed again. */
   readonly isFresh: boolean;
+  /** The directory that it belongs to, and its path from there; empty where there is none. */
+  readonly home: string;
 };
 
 export type Baseline = {
@@ -26,6 +43,8 @@ export type Baseline = {
   readonly hints: ProtectedHints;
   /** The directories that git took for a repository, as they were. */
   readonly repositories: readonly Entry[];
+  /** Whether the workspace itself lies in a repository. */
+  readonly isInRepository: boolean;
 };
 
 /** Names with their facts, names at all: a list of changes needs the first, protection the second. */
@@ -35,17 +54,52 @@ export const BOUNDS = { maxEntries: 50_000, maxNames: 1_000_000 };
 export const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_BYTES = 64 * 1024 * 1024;
 
+/** Git follows ten. */
+const MAX_INCLUDES = 10;
+
 /** The times of a file advance in steps, of 10 ms at most. */
 export const FRESH_MS = 100;
 
 type Unlocks = (path: string, facts: { readonly ctimeNs: bigint }) => boolean;
 
+type Look = {
+  readonly workspace: string;
+  /** What is protected beyond the names of the table; before a run it is read from what is there. */
+  readonly baseline?: Baseline;
+  readonly unlocks?: Unlocks;
+};
+
 /** A snapshot with every name that can be protected, however large the workspace is. */
-export function takeProtectedSnapshot(
-  root: HeldDirectory,
-  unlocks: Unlocks = () => false,
-): Promise<Snapshot> {
-  return takeSnapshot(HeldDirectory.of(root.fd), BOUNDS, undefined, { matters: mayMatter, unlocks });
+export async function takeProtectedSnapshot(root: HeldDirectory, look: Look): Promise<Snapshot> {
+  const { workspace, baseline, unlocks = () => false } = look;
+  const take = (matters: (path: string) => boolean) =>
+    takeSnapshot(HeldDirectory.of(root.fd), BOUNDS, undefined, { matters, unlocks });
+  const seen = await take(mayMatter);
+  if (!seen.isSparse) return seen;
+  const hints = baseline?.hints ?? readBaseline(root, seen, { workspace, nowMs: 0 }).hints;
+  // Boundary: a name that means something only by configuration or by a link is not lost among very many.
+  const places = placesThatMatter(seen, workspace, hints);
+  const all = places.size === 0 ? seen : await take((path) => mayMatter(path) || isBelow(path, places));
+  return all.complete ? all : withKnownNames(root, all, baseline);
+}
+
+/** Boundary: what a walk did not reach is looked at by its name, where the name is known. */
+function withKnownNames(root: HeldDirectory, seen: Snapshot, baseline: Baseline | undefined): Snapshot {
+  const entries = new Map(seen.entries);
+  const repositories = ['.git', ...(baseline?.repositories ?? []).map(({ path }) => path)];
+  const hooks = repositories.flatMap((path) => HOOKS.map((hook) => pathIn(path, `hooks/${hook}`)));
+  const tops = new Set(['', ...topsIn(repositories)]);
+  const names = [...tops].flatMap((top) => LITERAL_NAMES.map((name) => pathIn(top, name)));
+  for (const path of new Set([...(baseline?.copies.keys() ?? []), ...hooks, ...names])) {
+    const entry = entries.get(path) ?? orElse(() => inDirectory(root, path, entryIn(path)), undefined);
+    if (entry !== undefined) entries.set(path, entry);
+  }
+  return { ...seen, entries };
+}
+
+/** The order in which files are copied, as there is an end to it: what git runs first. */
+function rankOf(row: ProtectedName): number {
+  return row.startsWith('git-') ? 0 : 1;
 }
 
 /** Copies the protected files of a snapshot. */
@@ -55,45 +109,62 @@ export function readBaseline(
   { workspace, nowMs }: { readonly workspace: string; readonly nowMs: number },
 ): Baseline {
   const copies = new Map<string, Copy>();
+  const outer = outerSources(workspace);
   let left = MAX_BYTES;
   const copyAll = (hints: ProtectedHints) => {
     const { rows, repositories } = protectedIn(snapshot, workspace, hints);
-    for (const [path, row] of rows) {
+    const ordered = [...rows].sort(([, a], [, b]) => rankOf(a) - rankOf(b));
+    for (const [path, row] of ordered) {
       const entry = snapshot.entries.get(path);
-      if (entry === undefined || copies.has(path)) continue;
-      const bytes = entry.kind === 'file' ? readIn(root, path, Math.min(left, MAX_FILE_BYTES)) : null;
-      left -= bytes?.length ?? 0;
+      if (entry === undefined) continue;
+      const before = copies.get(path);
+      const bytes =
+        before?.bytes ?? (entry.kind === 'file' ? readIn(root, path, Math.min(left, MAX_FILE_BYTES)) : null);
+      if (before === undefined) left -= bytes?.length ?? 0;
       const isFresh = Number(entry.ctimeNs / 1_000_000n) > nowMs - FRESH_MS;
-      copies.set(path, { entry, row, bytes, isFresh });
+      const home = homeKey(path, row, { snapshot, repositories });
+      copies.set(path, { entry, row, bytes, isFresh, home });
     }
     return [...repositories].flatMap((path) => snapshot.entries.get(path === '' ? '.' : path) ?? []);
   };
-  const repositories = copyAll(new Map());
-  const hints = hintsIn(copies, workspace);
-  if (hints.size > 0) copyAll(hints);
-  return { copies, hints, repositories };
-}
-
-/** The hooks and configuration that git is already sent to, by what is configured before the run. */
-function hintsIn(copies: ReadonlyMap<string, Copy>, workspace: string): ProtectedHints {
-  const hints = new Map<string, ProtectedName>();
-  for (const [path, { row, bytes }] of copies) {
-    if (row !== 'git-config' || bytes === null) continue;
-    for (const { name, value } of parseGitConfig(bytes.toString('latin1')) ?? []) {
-      const directory = parentOf(path);
-      // Git takes hooksPath relative to where hooks run, which is the work tree.
-      const from =
-        name === 'core.hookspath' && baseOf(directory) === '.git' ? parentOf(directory) : directory;
-      const inside = resolveInside(from, value, workspace);
-      if (inside === null || inside === '') continue;
-      if (name === 'core.hookspath') hints.set(inside, 'git-hooks');
-      if (/^include(?:if\..*)?\.path$/s.test(name)) hints.set(inside, 'git-config');
-    }
+  let hints: ProtectedHints = new Map();
+  let repositories = copyAll(hints);
+  // A configuration that is included may include another one.
+  for (let round = 0; round < MAX_INCLUDES; round += 1) {
+    const next = hintsIn([...outer, ...sourcesIn(copies, workspace)], snapshot, workspace);
+    if (next.size === hints.size) break;
+    hints = next;
+    repositories = copyAll(hints);
   }
-  return hints;
+  return { copies, hints, repositories, isInRepository: isBelowRepository(workspace) };
 }
 
-/** Does something with the open directory that a path is in; null where there is no such directory any more. */
+/** The configurations of a workspace, each for its work tree; of a worktree whose repository is elsewhere, that one. */
+function sourcesIn(copies: ReadonlyMap<string, Copy>, workspace: string): ConfigSource[] {
+  const at = (path: string) => (path === '' ? workspace : `${workspace}/${path}`);
+  return [...copies].flatMap(([path, { row, bytes, entry }]): readonly ConfigSource[] => {
+    const directory = parentOf(path);
+    if (row === 'git-layout' && baseOf(path) === '.git' && entry.kind === 'file')
+      return repositorySources(at(directory));
+    if (row !== 'git-config' || bytes === null) return [];
+    const top = baseOf(directory) === '.git' ? parentOf(directory) : directory;
+    return [{ bytes, directory: at(directory), top: at(top) }];
+  });
+}
+
+/** What a protected name has in common with itself before the directory that it belongs to was moved. */
+export function homeKey(
+  path: string,
+  row: ProtectedName,
+  { snapshot, repositories }: { readonly snapshot: Snapshot; readonly repositories: ReadonlySet<string> },
+): string {
+  const home = homeOf(path, row, repositories);
+  const facts =
+    home === null ? undefined : snapshot.entries.get(home.directory === '' ? '.' : home.directory);
+  return home === null || facts === undefined ? '' : `${facts.dev}:${facts.ino} ${home.rest}`;
+}
+
+/** Does something with the open directory that a path is in; throws where there is no such directory any more. */
 export function inDirectory<T>(
   root: HeldDirectory,
   path: string,
@@ -115,32 +186,4 @@ export function inDirectory<T>(
 
 export function readIn(root: HeldDirectory, path: string, maxBytes: number): Buffer | null {
   return inDirectory(root, path, (held, name) => held.readFile(name, maxBytes));
-}
-
-/** What the runs of a workspace share: the baseline of the first of them, once it is made. */
-type SharedBaseline = { baseline: Baseline | null; runs: number };
-
-/** The baselines of runs that have not ended, by workspace. */
-export class Baselines {
-  readonly #shared = new Map<string, SharedBaseline>();
-
-  /** The baseline that the runs in a workspace share now. */
-  of(workspace: string): Baseline | null {
-    return this.#shared.get(workspace)?.baseline ?? null;
-  }
-
-  /** Joins the runs of a workspace, before anything in it is looked at; the caller leaves at the end. */
-  enter(workspace: string): SharedBaseline {
-    const shared = this.#shared.get(workspace) ?? { baseline: null, runs: 0 };
-    shared.runs += 1;
-    this.#shared.set(workspace, shared);
-    return shared;
-  }
-
-  leave(workspace: string): void {
-    const shared = this.#shared.get(workspace);
-    if (shared === undefined) return;
-    shared.runs -= 1;
-    if (shared.runs === 0) this.#shared.delete(workspace);
-  }
 }

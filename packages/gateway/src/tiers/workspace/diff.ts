@@ -1,8 +1,9 @@
 /** The differences between two snapshots. Pure: the file system is not read again. */
 
+import type { Entry, EntryKind } from './entry.ts';
 import { isSameFile } from './held-directory.ts';
 import { parentOf } from './names.ts';
-import type { Entry, EntryKind, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /**
  * One name that has changed. `mode`: only its mode or owner visibly differs (which does not prove that the content is

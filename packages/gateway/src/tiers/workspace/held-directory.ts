@@ -12,6 +12,7 @@ import {
   openSync,
   readlinkSync,
   readSync,
+  statfsSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -130,6 +131,11 @@ export class HeldDirectory {
 
   remove(name: Buffer): void {
     unlinkSync(this.#pathOf(name));
+  }
+
+  /** Whether a write always changes the times of a file: in memory (tmpfs, ramfs) one through a mapping does not. */
+  hasTimes(): boolean {
+    return ![0x01021994, 0x858458f6].includes(statfsSync(this.#at).type);
   }
 
   /** Lets the owner of this directory read and change it. */

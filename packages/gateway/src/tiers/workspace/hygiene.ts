@@ -4,10 +4,11 @@
  * only those that fit into a list.
  */
 import type { Change } from './diff.ts';
+import type { Entry } from './entry.ts';
 import { FINDINGS, type FindingWhy, type Severity } from './findings.table.ts';
 import { type LinkVerdict, type ResolvedLink, resolveLinks } from './links.ts';
 import { baseOf } from './names.ts';
-import type { Entry, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 export type Finding = {
   readonly path: string;

@@ -12,6 +12,7 @@ import { type ForbiddenPlaces, openedPath } from '../../runner/forbidden.ts';
 import { type Baseline, FRESH_MS, takeProtectedSnapshot } from './baseline.ts';
 import { HeldDirectory, type HeldWorkspace, holdAgain } from './held-directory.ts';
 import type { Finding } from './hygiene.ts';
+import { type OtherRun, overlap } from './overlaps.ts';
 import { quarantineOf } from './quarantine.ts';
 import type { KeptRun } from './run-file.ts';
 import type { RunFileName, RunFiles } from './run-files.ts';
@@ -67,15 +68,24 @@ export class LeftRuns {
    * a run there now: its command may already have planted something.
    */
   async settle(held: HeldWorkspace, workspace: string): Promise<Baseline | null> {
-    const { files } = this.#options;
-    const here = files.list().filter(({ identity }) => identity === held.identity);
-    if (here.length === 0) return null;
-    for (const file of this.#leftOf(here)) {
-      if (this.#runIn(held, file) === null) continue;
-      const why = await this.#restore(file, workspace);
+    const found = this.#options.files.list();
+    if (found.length === 0) return null;
+    for (const file of this.#leftOf(found)) {
+      const isHere = this.#runIn(held, file) !== null;
+      if (!isHere && !overlaps(this.#read(file), workspace)) continue;
+      const why = await this.#restore(file, isHere ? workspace : null);
       if (why !== null) throw unsettled(why);
     }
     return this.baselineIn(held);
+  }
+
+  /** The runs that other gateways have in workspaces around and in this one. */
+  othersAround(held: HeldWorkspace, workspace: string): readonly OtherRun[] {
+    const { files } = this.#options;
+    return files.list().flatMap((file) => {
+      const run = files.isOwn(file) || file.identity === held.identity ? null : this.#read(file);
+      return run !== null && overlaps(run, workspace) ? [run] : [];
+    });
   }
 
   /** The baseline of a run that another gateway has in this workspace. */
@@ -97,8 +107,12 @@ export class LeftRuns {
   /** What cannot be read is reported at the start; a refusal would not bring back what it said. */
   #runIn(held: HeldWorkspace, file: RunFileName): KeptRun | null {
     if (file.identity !== held.identity) return null;
-    const run = orElse(() => this.#options.files.read(file), null);
+    const run = this.#read(file);
     return run !== null && isSameAge(run, held) ? run : null;
+  }
+
+  #read(file: RunFileName): KeptRun | null {
+    return orElse(() => this.#options.files.read(file), null);
   }
 
   /** Those of runs that no gateway has any more. */
@@ -154,15 +168,23 @@ export class LeftRuns {
       if (reason !== null) throw new Error(`"${workspace}" ${reason}`);
       root = HeldDirectory.of(held.fd);
       // A directory that was closed since the run began is opened again.
-      const after = await takeProtectedSnapshot(root, (_, { ctimeNs }) => ctimeNs >= sinceNs);
+      const unlocks = (_: string, { ctimeNs }: { readonly ctimeNs: bigint }) => ctimeNs >= sinceNs;
+      const after = await takeProtectedSnapshot(root, { workspace, baseline, unlocks });
       const keep = quarantineOf(this.#options.quarantine, call);
-      const { findings } = setAside({ root, workspace, baseline, allowed, mayChange: true, keep }, after);
+      const { findings } = await setAside(
+        { root, workspace, baseline, allowed, mayChange: true, keep },
+        after,
+      );
       return { findings, isWhole: after.complete && !findings.some(({ why }) => why === 'not-held') };
     } finally {
       root?.close();
       held.close();
     }
   }
+}
+
+function overlaps(run: KeptRun | null, workspace: string): boolean {
+  return run !== null && overlap(run.workspace, workspace);
 }
 
 /** Directories get the numbers of those that were removed, but not their age; not every file system knows it. */

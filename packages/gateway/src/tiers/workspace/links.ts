@@ -17,7 +17,7 @@ export type ResolvedLink = {
 };
 
 /** Linux gives up after this many. */
-const MAX_HOPS = 40;
+export const MAX_HOPS = 40;
 
 /** How many characters of paths may be resolved for all links, or listed for all names: some hundred milliseconds. */
 const WORK_CHARS = 32 * 1024 * 1024;
@@ -141,9 +141,12 @@ export function otherNamesIn(
       for (const name of others.names) names.add(name);
       more ||= others.more;
       // Boundary: a thousand links to one file do not lead to a thousand names to judge.
-      if (names.size > MAX_NAMES) return TOO_MANY;
+      if (names.size > MAX_NAMES) more = true;
+      if (more) break;
     }
-    const kept = [...names].filter((name) => name.length <= MAX_NAME_CHARS && name !== path);
+    const kept = [...names]
+      .slice(0, MAX_NAMES)
+      .filter((name) => name.length <= MAX_NAME_CHARS && name !== path);
     for (const name of kept) left -= name.length;
     return left < 0 ? TOO_MANY : { names: kept, more };
   };

@@ -9,12 +9,18 @@ import {
   type ProtectedName,
   ROWS_IN_PACKAGES,
 } from '../../core/protected.table.ts';
-import { otherNamesIn, resolveLinks } from './links.ts';
-import { baseOf, foldedGlob, foldName, foldPath, indexGlobs, parentOf } from './names.ts';
-import type { Entry, Snapshot } from './snapshot.ts';
+import type { Entry } from './entry.ts';
+import { MAX_HOPS, otherNamesIn, resolveLinks } from './links.ts';
+import { baseOf, foldedGlob, foldName, foldPath, indexGlobs, parentOf, pathIn } from './names.ts';
+import type { Snapshot } from './snapshot.ts';
 
-/** Paths that configuration from before the run makes dangerous, such as the directory of core.hooksPath. */
+/**
+ * Paths that configuration from before the run makes dangerous, such as the directory of core.hooksPath. Those that
+ * begin with `./` count at the top of every work tree.
+ */
 export type ProtectedHints = ReadonlyMap<string, ProtectedName>;
+
+export const EVERY_TOP = './';
 
 export type ProtectedNames = {
   /** Every protected name that is not a directory, with its row. */
@@ -35,6 +41,14 @@ const rowsOf = indexGlobs(
 /** The parts of a repository: a directory with a HEAD and these, or with a `commondir`, is one. */
 const PARTS_OF_REPOSITORY = ['head', 'objects', 'refs', 'commondir'];
 const IN_REPOSITORY = ['config', 'config.worktree', 'objects/info/alternates', 'git-rebase-todo'];
+
+/** The patterns that are one path. */
+export const LITERAL_NAMES = PATTERNS.map(({ pattern }) => pattern).filter(
+  (pattern) => !pattern.includes('*'),
+);
+
+/** Every name in a pattern: a link of another name makes nothing protected of what it leads to. */
+const TELLING_NAMES = new Set(PATTERNS.flatMap(({ pattern }) => foldPath(pattern)));
 
 /** How the patterns begin that do not begin with a dot. */
 const STARTS = [...new Set(PATTERNS.map(({ pattern }) => /^[^.*/]+/.exec(pattern)?.[0] ?? ''))].filter(
@@ -76,26 +90,83 @@ export function protectedIn(
   const repositories = repositoriesIn(paths);
   const linked =
     linksBefore === null ? snapshot : withLinks(snapshot, linksBefore, (path) => rowOf(path, repositories));
-  const aliases = aliasesOf(linked, workspace);
+  const places = placesOf(hints, topsIn(paths));
+  const aliases = aliasesOf(linked, workspace, places);
   const rows = new Map<string, ProtectedName>();
   const unjudged = new Set<string>();
   const note = (path: string) => {
     if (entries.get(path)?.kind === 'directory') return;
     const others = aliases.namesFor(path);
     if (others.more) unjudged.add(path);
-    for (const name of [path, ...others.names]) {
-      const row = rowOf(name, repositories) ?? hinted(name, hints);
-      if (row !== undefined && !rows.has(path)) rows.set(path, row);
-    }
+    const names = [path, ...others.names];
+    // Boundary: what configuration names counts as that, whatever its name says; too many names count as any.
+    const row =
+      first(names, (name) => hinted(name, places)) ??
+      first(names, (name) => rowOf(name, repositories)) ??
+      (others.more ? 'git-hooks' : undefined);
+    if (row !== undefined) rows.set(path, row);
   };
   for (const path of paths) note(path);
-  if (aliases.places.size > 0 || hints.size > 0) {
-    for (const path of entries.keys()) if (isBelow(path, aliases.places) || hinted(path, hints)) note(path);
+  if (aliases.places.size > 0 || places.size > 0) {
+    for (const path of entries.keys()) if (isBelow(path, aliases.places) || hinted(path, places)) note(path);
   }
   return { rows, repositories, unjudged: [...unjudged] };
 }
 
-function rowOf(path: string, repositories: ReadonlySet<string>): ProtectedName | undefined {
+/** Where a name matters whatever it is called: below what configuration names, and below what links lead to. */
+export function placesThatMatter(
+  snapshot: Snapshot,
+  workspace: string,
+  hints: ProtectedHints,
+): ReadonlySet<string> {
+  const paths = [...snapshot.entries.keys()].filter((path) => mayMatter(path) && path !== '.');
+  const places = placesOf(hints, topsIn(paths));
+  return new Set([...places.keys(), ...aliasesOf(snapshot, workspace, places).places]);
+}
+
+/** The tops of work trees. */
+export function topsIn(paths: Iterable<string>): ReadonlySet<string> {
+  const tops = new Set<string>();
+  for (const path of paths) if (foldName(baseOf(path)) === '.git') tops.add(parentOf(path));
+  return tops;
+}
+
+function placesOf(hints: ProtectedHints, tops: ReadonlySet<string>): ProtectedHints {
+  const places = new Map<string, ProtectedName>();
+  for (const [path, row] of hints) {
+    if (!path.startsWith(EVERY_TOP)) places.set(path, row);
+    else for (const top of tops) places.set(pathIn(top, path.slice(EVERY_TOP.length)), row);
+  }
+  return places;
+}
+
+/**
+ * The directory that a protected name belongs to, the project or the repository, and its path from there: a name that
+ * is moved together with this directory means what it meant before.
+ */
+export function homeOf(
+  path: string,
+  row: ProtectedName,
+  repositories: ReadonlySet<string>,
+): { readonly directory: string; readonly rest: string } | null {
+  for (let at = parentOf(path); ; at = parentOf(at)) {
+    const rest = at === '' ? path : path.slice(at.length + 1);
+    const names = foldPath(rest);
+    if (rowsOf(names)[0] === row) return { directory: at, rest };
+    if (repositories.has(at) && rowsOf(['.git', ...names])[0] === row) return { directory: at, rest };
+    if (at === '') return null;
+  }
+}
+
+function first<T>(names: readonly string[], find: (name: string) => T | undefined): T | undefined {
+  for (const name of names) {
+    const found = find(name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function rowOf(path: string, repositories: ReadonlySet<string>): ProtectedName | undefined {
   const names = foldPath(path);
   // Git never runs these: they are the templates of every new repository.
   if (names.at(-1)?.endsWith('.sample') === true && names.at(-2) === 'hooks') return undefined;
@@ -143,26 +214,34 @@ function withLinks(
 }
 
 /**
- * The other names of files that links lead to. Left out are links inside packages, which lead to packages, and links to
- * a file whose name means nothing.
+ * The other names of files that links lead to. Left out are links inside packages, which lead to packages, and links of
+ * a name that means nothing: a thousand of those say nothing about what they lead to.
  */
-function aliasesOf(snapshot: Snapshot, workspace: string) {
+function aliasesOf(snapshot: Snapshot, workspace: string, hints: ProtectedHints) {
   const inside = [...resolveLinks(snapshot, workspace, new Set())].filter(
     ([path, { verdict, to }]) => verdict === 'inside' && to !== '' && !isInPackage(path),
   );
-  const targets = inside.map(([, { to }]) => to);
-  const directories = new Set(targets.filter((to) => snapshot.entries.get(to)?.kind === 'directory'));
-  const telling = inside.filter(
-    ([path, { to }]) => directories.has(to) || mayMatter(path) || isBelow(path, directories),
-  );
-  return { places: new Set(telling.map(([, { to }]) => to)), namesFor: otherNamesIn(new Map(telling)) };
+  const hintNames = new Set([...hints.keys()].flatMap(foldPath));
+  const isTelling = (name: string) => TELLING_NAMES.has(name) || hintNames.has(name);
+  const telling = new Map(inside.filter(([path]) => mayMatter(path) || foldPath(path).some(isTelling)));
+  const places = new Set([...telling.values()].map(({ to }) => to));
+  // A link in a directory that such a link leads to is a part of it; so are those behind it.
+  for (let round = 0, known = -1; known < telling.size && round < MAX_HOPS; round += 1) {
+    known = telling.size;
+    for (const [path, link] of inside) {
+      if (telling.has(path) || !isBelow(path, places)) continue;
+      telling.set(path, link);
+      places.add(link.to);
+    }
+  }
+  return { places, namesFor: otherNamesIn(telling) };
 }
 
 function isInPackage(path: string): boolean {
   return PACKAGE_FOLDERS.some((folder) => `/${path}`.includes(`/${folder}/`));
 }
 
-function isBelow(path: string, places: ReadonlySet<string>): boolean {
+export function isBelow(path: string, places: ReadonlySet<string>): boolean {
   for (let at = path; at !== ''; at = parentOf(at)) if (places.has(at)) return true;
   return false;
 }

@@ -6,7 +6,7 @@
 import { digestBytes } from '../../core/digest.ts';
 import { PROTECTED_NAMES, type ProtectedName } from '../../core/protected.table.ts';
 import type { Baseline, Copy } from './baseline.ts';
-import { ENTRY_KINDS, type Entry } from './snapshot.ts';
+import { ENTRY_KINDS, type Entry } from './entry.ts';
 
 export type KeptRun = {
   readonly call: string;
@@ -30,17 +30,19 @@ const DIGEST_CHARS = 64;
 
 /** The text of a run, with its digest on the first line. */
 export function writeRun({ baseline, ...run }: KeptRun): string {
-  const { copies, hints, repositories } = baseline;
+  const { copies, hints, repositories, isInRepository } = baseline;
   const body = JSON.stringify({
     version: VERSION,
     ...run,
     hints: [...hints],
+    isInRepository,
     repositories: repositories.map(plainEntry),
-    copies: [...copies.values()].map(({ entry, row, bytes, isFresh }) => ({
+    copies: [...copies.values()].map(({ entry, row, bytes, isFresh, home }) => ({
       entry: plainEntry(entry),
       row,
       bytes: bytes?.toString('base64') ?? null,
       isFresh,
+      home,
     })),
   });
   return `${digestBytes(body)}\n${body}`;
@@ -72,6 +74,7 @@ export function readRun(text: string): KeptRun {
       copies: new Map(copies.map((copy) => [copy.entry.path, copy])),
       hints: new Map(listOf(raw.hints).map(readHint)),
       repositories: listOf(raw.repositories).map(readEntry),
+      isInRepository: raw.isInRepository !== false,
     },
   };
 }
@@ -79,7 +82,9 @@ export function readRun(text: string): KeptRun {
 function readCopy(value: unknown): Copy {
   const raw = tableOf(value);
   const bytes = raw.bytes === null ? null : Buffer.from(textOf(raw.bytes), 'base64');
-  return { entry: readEntry(raw.entry), row: rowOf(raw.row), bytes, isFresh: raw.isFresh !== false };
+  // A gateway of before did not write it.
+  const home = typeof raw.home === 'string' ? raw.home : '';
+  return { entry: readEntry(raw.entry), row: rowOf(raw.row), bytes, isFresh: raw.isFresh !== false, home };
 }
 
 function readHint(value: unknown): readonly [string, ProtectedName] {

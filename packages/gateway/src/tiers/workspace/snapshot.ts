@@ -5,43 +5,11 @@
  * opens a file, follows a link or throws for what it finds: what it could not see is a gap, and a snapshot with a gap
  * says that it is not complete. Paths are relative to the workspace and written as `nameText` does.
  */
-import type { BigIntStats, Dirent } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Entry, entryIn, entryOf } from './entry.ts';
 import { HeldDirectory, isSameFile } from './held-directory.ts';
 import { nameText, pathIn } from './names.ts';
-
-/** The kinds of names, and the question that tells each. */
-const KINDS = {
-  file: 'isFile',
-  directory: 'isDirectory',
-  symlink: 'isSymbolicLink',
-  fifo: 'isFIFO',
-  socket: 'isSocket',
-  'block-device': 'isBlockDevice',
-  'character-device': 'isCharacterDevice',
-} as const;
-const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[];
-
-export const ENTRY_KINDS = [...KIND_NAMES, 'unknown'] as const;
-export type EntryKind = (typeof ENTRY_KINDS)[number];
-
-/** The lstat of one name. */
-export type Entry = {
-  readonly path: string;
-  readonly kind: EntryKind;
-  /** The permission bits, with setuid, setgid and sticky. */
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-  readonly size: number;
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
-  readonly dev: bigint;
-  readonly ino: bigint;
-  readonly nlink: number;
-  /** Where a symbolic link points, as it is written there; null for everything else. */
-  readonly target: string | null;
-};
 
 /**
  * Why a directory, or the facts of one name, are not in a snapshot. `too-large`: the bound of names was reached; `too-deep`:
@@ -73,7 +41,7 @@ type SnapshotOptions = {
   /** Whether a name is remembered beyond the bound, too. Directories and links are. */
   readonly matters?: (path: string) => boolean;
   /** Whether a directory that cannot be opened is made readable for its owner. */
-  readonly unlocks?: (path: string, facts: BigIntStats) => boolean;
+  readonly unlocks?: (path: string, facts: Entry) => boolean;
 };
 
 /** For tests: called before a directory is opened, where a race would happen. */
@@ -93,11 +61,11 @@ const ENTRIES_PER_TURN = 256;
 
 const NO_WATCH: WalkWatch = { beforeEntering: () => undefined };
 
-type Pending = { readonly name: Buffer; readonly path: string; readonly facts: BigIntStats };
+type Pending = { readonly name: Buffer; readonly path: string; readonly facts: Entry };
 type Frame = {
   held: HeldDirectory | null;
   readonly path: string;
-  readonly facts: BigIntStats;
+  readonly facts: Entry;
   readonly pending: Pending[];
 };
 type Walk = {
@@ -110,6 +78,9 @@ type Walk = {
   readonly watch: WalkWatch;
   seen: number;
   charsLeft: number;
+  /** What is left of the text when plain names are no longer remembered. */
+  readonly reserveChars: number;
+  isSparse: boolean;
   full: boolean;
 };
 
@@ -121,12 +92,13 @@ export async function takeSnapshot(
   options: SnapshotOptions = {},
 ): Promise<Snapshot> {
   const root = typeof workspace === 'string' ? HeldDirectory.open(workspace) : workspace;
-  const facts = root.stat();
+  const facts = entryOf('.', root.stat(), null);
   const { maxEntries, maxNames = maxEntries } = bounds;
   const charsLeft = 16 * MAX_PATH_CHARS + maxEntries * MEAN_TEXT_CHARS;
-  const entries = new Map([['.', entryOf('.', facts, null)]]);
+  const entries = new Map([['.', facts]]);
   const stack: Frame[] = [{ held: root, path: '', facts, pending: [] }];
-  const counts = { seen: 0, charsLeft, full: false };
+  const reserveChars = options.matters === undefined ? 0 : charsLeft / 2;
+  const counts = { seen: 0, charsLeft, reserveChars, isSparse: false, full: false };
   const walk: Walk = { entries, gaps: [], maxEntries, maxNames, options, stack, watch, ...counts };
   try {
     await listNames(walk, stack[0] as Frame);
@@ -134,8 +106,7 @@ export async function takeSnapshot(
   } finally {
     for (const { held } of stack) held?.close();
   }
-  const isSparse = walk.seen > maxEntries;
-  return { entries, gaps: walk.gaps, complete: walk.gaps.length === 0, isSparse };
+  return { entries, gaps: walk.gaps, complete: walk.gaps.length === 0, isSparse: walk.isSparse };
 }
 
 async function descend(walk: Walk): Promise<void> {
@@ -177,12 +148,24 @@ function enter(walk: Walk, frame: Frame, { name, path, facts }: Pending): HeldDi
 
 function openChild(walk: Walk, parent: HeldDirectory, { name, path, facts }: Pending): HeldDirectory {
   try {
-    return parent.child(name);
+    return openSearchable(parent, name);
   } catch (error) {
     const isClosed = (error as { code?: string }).code === 'EACCES';
     if (!isClosed || walk.options.unlocks?.(path, facts) !== true) throw error;
     parent.unlockChild(name);
-    return parent.child(name);
+    return openSearchable(parent, name);
+  }
+}
+
+/** Boundary: a directory that tells its names and nothing about them counts as closed. */
+function openSearchable(parent: HeldDirectory, name: Buffer): HeldDirectory {
+  const held = parent.child(name);
+  try {
+    held.lstat(Buffer.from('.'));
+    return held;
+  } catch (error) {
+    held.close();
+    throw error;
   }
 }
 
@@ -194,7 +177,7 @@ function leave({ stack }: Walk): void {
   left?.held?.close();
 }
 
-function findAgain(below: HeldDirectory | null, facts: BigIntStats): HeldDirectory | null {
+function findAgain(below: HeldDirectory | null, facts: Entry): HeldDirectory | null {
   try {
     const held = below?.parent() ?? null;
     // Boundary: a directory that was moved in the meantime has another parent, perhaps outside.
@@ -221,6 +204,9 @@ async function listNames(walk: Walk, frame: Frame): Promise<void> {
       names.closeSync();
     }
     if (walk.full) noteGap(walk, path === '' ? '.' : path, 'too-large');
+    // Boundary: what matters is entered first, before other names can use up the bounds.
+    const { matters = () => false } = walk.options;
+    frame.pending.sort((a, b) => Number(matters(a.path)) - Number(matters(b.path)));
   } catch (error) {
     noteGap(walk, path === '' ? '.' : path, reasonOf(error));
   }
@@ -230,18 +216,19 @@ function noteName(walk: Walk, held: HeldDirectory, frame: Frame, next: Dirent): 
   const name = next.name as unknown as Buffer;
   const path = pathIn(frame.path, nameText(name));
   walk.seen += 1;
-  const isPlain = walk.seen > walk.maxEntries && next.isFile() && walk.options.matters?.(path) !== true;
+  const isOver = walk.seen > walk.maxEntries || walk.charsLeft < walk.reserveChars;
+  const isPlain = isOver && next.isFile() && walk.options.matters?.(path) !== true;
+  walk.isSparse ||= isOver;
   if (!isPlain) walk.charsLeft -= path.length;
   // Boundary: neither many names nor long ones fill the gateway's memory.
   walk.full = walk.seen > walk.maxNames || walk.charsLeft < 0;
   if (walk.full || isPlain) return;
   try {
-    const facts = held.lstat(name);
+    const facts = entryIn(path)(held, name);
     if (facts === undefined) return;
-    const target = facts.isSymbolicLink() ? nameText(held.readlink(name)) : null;
-    walk.charsLeft -= target?.length ?? 0;
-    walk.entries.set(path, entryOf(path, facts, target));
-    if (facts.isDirectory()) frame.pending.push({ name, path, facts });
+    walk.charsLeft -= facts.target?.length ?? 0;
+    walk.entries.set(path, facts);
+    if (facts.kind === 'directory') frame.pending.push({ name, path, facts });
   } catch (error) {
     noteGap(walk, path, reasonOf(error));
   }
@@ -256,25 +243,4 @@ function reasonOf(error: unknown): GapReason {
   const { code } = error as { code?: string };
   const moved = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL', 'ESTALE'];
   return code !== undefined && moved.includes(code) ? 'moved' : 'unreadable';
-}
-
-function entryOf(path: string, facts: BigIntStats, target: string | null): Entry {
-  return {
-    path,
-    kind: kindOf(facts),
-    mode: Number(facts.mode & 0o7777n),
-    uid: Number(facts.uid),
-    gid: Number(facts.gid),
-    size: Number(facts.size),
-    mtimeNs: facts.mtimeNs,
-    ctimeNs: facts.ctimeNs,
-    dev: facts.dev,
-    ino: facts.ino,
-    nlink: Number(facts.nlink),
-    target,
-  };
-}
-
-function kindOf(facts: BigIntStats): EntryKind {
-  return KIND_NAMES.find((kind) => facts[KINDS[kind]]()) ?? 'unknown';
 }

@@ -7,7 +7,7 @@ import { authorize } from '../../../src/policy/authorize.ts';
 import { LaunchQueue } from '../../../src/tiers/child/queue.ts';
 import { commandTiers } from '../../../src/tiers/process/index.ts';
 import { Cleanup, WarmSandboxes } from '../../../src/tiers/process/warm-sandboxes.ts';
-import { Baselines } from '../../../src/tiers/workspace/baseline.ts';
+import { Baselines } from '../../../src/tiers/workspace/overlaps.ts';
 import { COUNT, checkedCall, engineWith, FACTS, PERMIT_ALL } from '../../policy/sample.ts';
 import { NO_NETWORKS } from '../sample-networks.ts';
 import { sampleTerms } from '../terms.ts';

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Change, diffSnapshots, firstOf } from '../../../src/tiers/workspace/diff.ts';
+import type { Entry } from '../../../src/tiers/workspace/entry.ts';
 import { parentOf } from '../../../src/tiers/workspace/names.ts';
-import type { Entry, Snapshot } from '../../../src/tiers/workspace/snapshot.ts';
+import type { Snapshot } from '../../../src/tiers/workspace/snapshot.ts';
 import { afterRun, entry, makeGround, put, snapshotOf } from './fixture.ts';
 
 const shape = (changes: readonly Change[]) => changes.map(({ path, change }) => `${change} ${path}`);

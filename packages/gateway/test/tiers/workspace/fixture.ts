@@ -2,13 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { diffSnapshots } from '../../../src/tiers/workspace/diff.ts';
+import type { Entry, EntryKind } from '../../../src/tiers/workspace/entry.ts';
 import { type Finding, findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
-import {
-  type Entry,
-  type EntryKind,
-  type Snapshot,
-  takeSnapshot,
-} from '../../../src/tiers/workspace/snapshot.ts';
+import { type Snapshot, takeSnapshot } from '../../../src/tiers/workspace/snapshot.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
 export const BOUNDS = { maxEntries: 100_000 };

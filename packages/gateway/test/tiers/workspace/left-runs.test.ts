@@ -32,7 +32,7 @@ async function bed({ starter = '', reason = null as string | null } = {}) {
   const held = holdWorkspace(workspace);
   const root = HeldDirectory.of(held.fd);
   const takenMs = Date.now();
-  const snapshot = await takeProtectedSnapshot(root);
+  const snapshot = await takeProtectedSnapshot(root, { workspace });
   const baseline = readBaseline(root, snapshot, { workspace, nowMs: takenMs });
   const { identity, born } = held;
   const run = { call: 'call_1', workspace, identity, born, allowed: [], starter, takenMs, baseline };
