@@ -23,6 +23,7 @@ type Trap = {
   /** Where the user is afterwards, and what the user types. */
   readonly at?: string;
   readonly types: readonly string[];
+  readonly typesNext?: readonly string[];
 };
 
 const INIT = 'git init --quiet . && git commit --quiet --allow-empty --message=first';
@@ -144,6 +145,31 @@ const TRAPS: readonly Trap[] = [
     script: `GIT_SEQUENCE_EDITOR='sed -i 1s/.*/break/' git rebase --quiet --interactive HEAD~1; printf 'exec %s\\n' "$TRAP" >> .git/rebase-merge/git-rebase-todo`,
     types: ['rebase', '--continue'],
   },
+  {
+    name: 'an exec line from the format of a rebase',
+    before: `${INIT}; git switch --quiet --create b; echo 1 > f; git add f; git commit --quiet --message=b; git switch --quiet -; echo 1 > g; git add g; git commit --quiet --message=m; git switch --quiet b`,
+    script: 'git config rebase.instructionFormat "%s%nexec $TRAP"',
+    types: ['rebase', '-'],
+  },
+  {
+    name: 'a work tree in the repository',
+    before: INIT,
+    script: `mkdir hooks; ${HOOK('hooks/post-checkout')}; git add hooks; git commit --quiet --message=h; rm -rf hooks; git config core.worktree ../.git`,
+    types: ['checkout', '.'],
+  },
+  {
+    name: 'the name of a remote that is an option',
+    before: `${INIT}; git init --quiet --bare ../b$$.git; git remote add origin ../b$$.git; git push --quiet origin HEAD`,
+    script: 'git config "remote.--upload-pack=$TRAP;x.url" .',
+    types: ['fetch', '--all'],
+  },
+  {
+    name: 'an alias that answers for a helper',
+    before: INIT,
+    script: `touch o; git add o; git commit --quiet --message="$(printf '[core]\\n\\tfsmonitor = "%s; false"\\n\\trepositoryformatversion = 0\\n' "$TRAP")"; git config remote.o.url foo://x; git config remote.o.fetch "+refs/heads/*:refs/remotes/o/*"; git config alias.remote-foo "log -1 --format=%B --output=.git/config --"`,
+    types: ['fetch', 'o'],
+    typesNext: STATUS,
+  },
 ];
 
 const ME = {
@@ -184,12 +210,9 @@ async function spring(
   const script = `cd ${folder}\n${IDENTITY}\nexport TRAP="touch ${sprung}"\n${trap.script}\n`;
   const end = await runScript(jail, script, more);
   expect(end.output?.stderr, end.message).not.toMatch(/fatal|syntax error/);
-  spawnSync('git', [...trap.types], {
-    cwd: join(here, trap.at ?? '.'),
-    env: HOST_ENV,
-    input: '',
-    ...jail.ids,
-  });
+  const where = { cwd: join(here, trap.at ?? '.'), env: HOST_ENV, input: '', ...jail.ids };
+  for (const types of [trap.types, trap.typesNext ?? []])
+    if (types.length > 0) spawnSync('git', [...types], where);
   return { end, isSprung: existsSync(sprung), here };
 }
 

@@ -23,6 +23,10 @@ const WORK: readonly (readonly [name: string, script: string])[] = [
     'a remote',
     'git -C a remote add up https://example.com/x.git; git -C a remote set-url up git@example.com:x/y',
   ],
+  [
+    'settings of a repository',
+    `cd a; touch .ignore .revs; git config commit.gpgsign false; git config pull.rebase true; git config core.excludesFile .ignore; git config blame.ignoreRevsFile .revs; git config format.pretty oneline; git config grep.lineNumber true; git config am.threeWay true; git config diff.indentHeuristic true; git config color.diff.old 'red bold'; git config alias.lg "log --graph --format='%h %s'"; git sparse-checkout set --cone x; git sparse-checkout disable; git maintenance run --quiet; git config uploadpack.allowFilter true; git clone -q --depth=1 --filter=blob:none "file://$PWD" ../partial`,
+  ],
   ['a branch that tracks another', 'git -C b branch --track t origin/HEAD; git -C b switch -q t'],
   [
     'a merge, a stash and a rebase',

@@ -1,7 +1,8 @@
 /**
  * Git configuration as hostile text: which of its entries could run a program or lead git elsewhere. It is an allow-list:
- * a key that is not known to run nothing counts as dangerous, so a key that a later git adds is not overlooked.
+ * an entry that is not in the table of harmless keys, with a harmless value, counts as dangerous.
  */
+import { ALIAS_ARGUMENT, ALIAS_COMMANDS, GIT_KEYS } from './git-keys.table.ts';
 
 export type GitEntry = {
   /** Section and key in lower case, with the subsection as it is written: `remote.origin.url`. */
@@ -12,64 +13,62 @@ export type GitEntry = {
   readonly to: number;
 };
 
-/** Keys that run nothing, by the part before and after the subsection; their values do not matter. */
-const HARMLESS = new RegExp(
-  `^(?:${[
-    'core\\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|sparsecheckout|sparsecheckoutcone|untrackedcache|preloadindex|abbrev|compression|loosecompression|bigfilethreshold|sharedrepository|protecthfs|protectntfs|checkstat|trustctime|commitgraph|multipackindex|whitespace|commentchar|longpaths|fscache)',
-    'extensions\\.(?:objectformat|compatobjectformat|worktreeconfig|partialclone|refstorage|preciousobjects|relativeworktrees|noop)',
-    '(?:user|author|committer)\\.(?:name|email|signingkey|useconfigonly)',
-    'remote\\.(?:.+\\.)?(?:fetch|push|mirror|prune|prunetags|tagopt|skipdefaultupdate|skipfetchall|promisor|partialclonefilter|followremotehead|pushdefault|gh-resolved)',
-    'branch\\.(?:.+\\.)?(?:merge|rebase|description|mergeoptions|autosetupmerge|autosetuprebase|sort|vscode-merge-base|github-pr-[a-z-]+)',
-    'submodule\\.(?:.+\\.)?(?:active|branch|ignore|fetchrecursesubmodules|shallow|recurse|fetchjobs|propagatebranches)',
-    '(?:pull|push|rebase|merge|fetch|status|log|gc|pack|index|feature|column|advice|rerere|transfer|receive|stash|checkout|commitgraph|lsrefs)\\.(?!.*(?:hook|helper|tool|driver|program|command|cmd|template|exec))[a-z]+',
-    'commit\\.(?:gpgsign|verbose|status|cleanup)',
-    'tag\\.(?:gpgsign|sort|forcesignannotated)',
-    'init\\.defaultbranch',
-    'maintenance\\.(?:auto|strategy)',
-    'color\\.(?:[a-z-]+\\.)?[a-z]+',
-    'diff\\.(?:algorithm|renames|renamelimit|colormoved|mnemonicprefix|noprefix|submodule|context|wserrorhighlight)',
-    'i18n\\.[a-z]+',
-    'lfs\\.repositoryformatversion',
-  ].join('|')})$`,
+/** What a value has to look like for the key to be harmless, by the key with `*` for its subsection. */
+const VALUES: ReadonlyMap<string, RegExp> = new Map(
+  GIT_KEYS.flatMap(({ keys, values }) => keys.split(/\s+/).map((key) => [key, values] as const)),
 );
 
-/** Keys whose value is an address: a plain one runs nothing, `helper::` and options of a program do. */
-const ADDRESSES = /^(?:remote\..+\.(?:url|pushurl)|submodule\..+\.url|branch\..+\.(?:remote|pushremote))$/;
-const PLAIN_ADDRESS = /^(?!-)(?![A-Za-z0-9][A-Za-z0-9+.-]*::)[^\p{Cc}]*$/u;
-
-/** Aliases of commands that run nothing by themselves. */
-const PLAIN_ALIAS =
-  /^(?:add|blame|branch|checkout|cherry-pick|commit|describe|diff|log|merge|remote|reset|restore|rev-parse|shortlog|show|stash|status|switch|tag)(?: [^!;|&`$()]*)?$/;
-
 /**
- * Whether an entry could run a program, or take settings or files from elsewhere; `isInside` says whether a path that
- * is relative to the configuration stays in the workspace.
+ * Whether an entry could run a program, or take settings or files from elsewhere; `isWorkTree` says whether a path that
+ * is relative to the configuration is that of a work tree, which a checkout overwrites.
  */
 export function isDangerous(
   { name, value }: Pick<GitEntry, 'name' | 'value'>,
-  isInside: (path: string) => boolean,
+  isWorkTree: (path: string) => boolean,
 ): boolean {
-  if (HARMLESS.test(name)) return false;
-  if (ADDRESSES.test(name)) return !PLAIN_ADDRESS.test(value);
-  if (/^submodule\..+\.update$/.test(name)) return !/^(?:checkout|rebase|merge|none)$/.test(value);
-  if (/^alias\./.test(name)) return !PLAIN_ALIAS.test(value);
-  // A checkout overwrites the work tree, which for a submodule is beside its repository.
-  if (name === 'core.worktree') return !isInside(value);
-  return true;
+  if (name === 'core.worktree') return !isWorkTree(value);
+  const section = name.slice(0, name.indexOf('.'));
+  const key = name.slice(name.lastIndexOf('.') + 1);
+  const subsection = name.slice(section.length + 1, -key.length - 1);
+  // Boundary: git passes the name of a remote to other commands, where it would be an option.
+  if (!/^(?!-)[ -~\x80-\xff]*$/.test(subsection)) return true;
+  if (section === 'alias') return subsection !== '' || !isPlainAlias(key, value);
+  const patterns = subsection === '' ? [name, `${section}.*`] : [`${section}.*.${key}`, `${section}.*.*`];
+  return !patterns.some((pattern) => VALUES.get(pattern)?.test(value));
+}
+
+const MAX_ALIAS_CHARS = 1_000;
+
+/** Boundary: git looks for helpers such as `remote-foo` and `merge-foo` among the aliases. */
+function isPlainAlias(name: string, value: string): boolean {
+  if (!/^[a-z0-9]+$/.test(name) || value.length > MAX_ALIAS_CHARS || !/^[ -[\]-~]*$/.test(value))
+    return false;
+  const form = /(?:[^ "']|"[^"]*"|'[^']*')+/g;
+  if (value.replace(form, '').trim() !== '') return false;
+  const [command = '', ...others] = (value.match(form) ?? []).map((each) => each.replace(/["']/g, ''));
+  return ALIAS_COMMANDS.has(command) && others.every((each) => ALIAS_ARGUMENT.test(each));
 }
 
 /** The text without these entries; null where the rest would not be read as before. */
 export function without(text: string, dropped: readonly GitEntry[]): string | null {
-  let rest = text;
-  for (const { from, to } of [...dropped].sort((a, b) => b.from - a.from)) {
-    rest = rest.slice(0, from) + rest.slice(to);
+  const parts: string[] = [];
+  let at = 0;
+  for (const { from, to } of [...dropped].sort((a, b) => a.from - b.from)) {
+    parts.push(text.slice(at, from));
+    at = to;
   }
-  const left = (parseGitConfig(text) ?? []).filter(({ from }) => !dropped.some((each) => each.from === from));
+  const rest = `${parts.join('')}${text.slice(at)}`;
+  const gone = new Set(dropped.map(({ from }) => from));
+  const left = (parseGitConfig(text) ?? []).filter(({ from }) => !gone.has(from));
   const read = parseGitConfig(rest);
   const spell = (entries: readonly GitEntry[]) =>
     entries.map(({ name, value }) => `${name}\0${value}`).join('\0\0');
   return read !== null && spell(read) === spell(left) ? rest : null;
 }
+
+/** Boundary: no configuration that people keep comes near these; beyond them reading it would take long. */
+const MAX_ENTRIES = 20_000;
+const MAX_SECTION_CHARS = 1_024;
 
 /** A byte order mark, one character for each byte. */
 const BOM = '\u00ef\u00bb\u00bf';
@@ -91,11 +90,12 @@ export function parseGitConfig(text: string): GitEntry[] | null {
       const [whole, name = '', sub] = header;
       section =
         sub === undefined ? name.toLowerCase() : `${name.toLowerCase()}.${sub.replace(/\\(.)/g, '$1')}`;
+      if (whole.length > MAX_SECTION_CHARS) return null;
       at += whole.length;
       continue;
     }
     const key = matchAt(/([A-Za-z][A-Za-z0-9-]*)[ \t]*/y, text, at);
-    if (key === null || section === '') return null;
+    if (key === null || section === '' || entries.length === MAX_ENTRIES) return null;
     const from = at;
     at += key[0].length;
     const value = text[at] === '=' ? readValue(text, at + 1) : readNothing(text, at);

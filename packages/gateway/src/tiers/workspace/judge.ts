@@ -2,7 +2,8 @@
 import { type ParseError, parse } from 'jsonc-parser/lib/esm/main.js';
 import type { ProtectedRow } from '../../core/protected.table.ts';
 import { isDangerous, parseGitConfig, without } from './git-config.ts';
-import { parentOf } from './names.ts';
+import { baseOf, foldName, parentOf, pathIn } from './names.ts';
+import type { Entry } from './snapshot.ts';
 
 /** `harmless`, `dangerous`, or what remains when the dangerous part is removed, one character for each byte. */
 export type Judged = 'harmless' | 'dangerous' | { readonly rest: string };
@@ -14,6 +15,8 @@ export type JudgedPlace = {
   readonly repositories: ReadonlySet<string>;
   /** The content before the run; null where there was none. */
   readonly before: Buffer | null;
+  /** What a name of the workspace is; undefined where there is none. */
+  readonly kindOf: (path: string) => Entry['kind'] | undefined;
 };
 
 type Judge = (text: string, place: JudgedPlace) => Judged;
@@ -35,17 +38,28 @@ export function judgeText(judged: ProtectedRow['judged'], bytes: Buffer, place: 
 }
 
 /** An entry that was there before the run is none of its. */
-function judgeGitConfig(text: string, { path, workspace, before }: JudgedPlace): Judged {
+function judgeGitConfig(text: string, place: JudgedPlace): Judged {
+  const { before } = place;
   const entries = parseGitConfig(text);
   if (entries === null) return 'dangerous';
-  const isInside = (target: string) => resolveInside(parentOf(path), target, workspace) !== null;
+  const isWorkTree = (target: string) => isSubmodule(target, place);
   const known = new Set(
     (before === null ? [] : (parseGitConfig(before.toString('latin1')) ?? [])).map(spell),
   );
-  const added = entries.filter((each) => isDangerous(each, isInside) && !known.has(spell(each)));
+  const added = entries.filter((each) => isDangerous(each, isWorkTree) && !known.has(spell(each)));
   if (added.length === 0) return 'harmless';
   const rest = without(text, added);
   return rest === null ? 'dangerous' : { rest };
+}
+
+/** Boundary: git writes core.worktree for submodules alone; elsewhere it makes a checkout overwrite any directory. */
+function isSubmodule(target: string, { path, workspace, repositories, kindOf }: JudgedPlace): boolean {
+  const inside = resolveInside(parentOf(path), target, workspace);
+  if (inside === null || !/(?:^|\/)\.git\/(?:worktrees\/[^/]+\/)?modules\//.test(path)) return false;
+  for (let at = inside; at !== ''; at = parentOf(at)) {
+    if (kindOf(at) !== 'directory' || foldName(baseOf(at)) === '.git' || repositories.has(at)) return false;
+  }
+  return kindOf(pathIn(inside, '.git')) === 'file';
 }
 
 function spell({ name, value }: { readonly name: string; readonly value: string }): string {

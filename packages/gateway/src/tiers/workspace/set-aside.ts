@@ -241,6 +241,7 @@ function judge(scene: Scene, { entry, row, bytes, copy }: Written): Judged {
     workspace: scene.workspace,
     repositories,
     before: copy?.bytes ?? null,
+    kindOf: (name) => scene.after.entries.get(name)?.kind,
   });
 }
 

@@ -7,7 +7,7 @@ import { volume } from '../../../../../tests/volume/volume.ts';
 import { isDangerous, parseGitConfig, without } from '../../../src/tiers/workspace/git-config.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
-const inside = (path: string) => !path.startsWith('/') && !path.startsWith('..');
+const isWorkTree = (path: string) => path === '../../../sub';
 const names = (text: string) => parseGitConfig(text)?.map(({ name, value }) => `${name}=${value}`) ?? null;
 
 /** What git itself reads; null where it refuses. */
@@ -138,8 +138,42 @@ describe('isDangerous()', () => {
     ['init.templatedir', 'x'],
     ['uploadpack.packobjectshook', 'evil'],
     ['some.later.key', 'x'],
+    ['rebase.instructionformat', '%s%nexec evil'],
+    ['rebase.later', 'x'],
+    ['pull.twohead', 'evil'],
+    ['branch.main.mergeoptions', '--strategy=evil'],
+    ['core.worktree', '../.git'],
+    ['core.protecthfs', 'false'],
+    ['core.protectntfs', '0'],
+    ['transfer.fsckobjects', 'false'],
+    ['core.sharedrepository', '0666'],
+    ['core.commentchar', 'e'],
+    ['core.excludesfile', '/dev/zero'],
+    ['core.excludesfile', 'a/../../x'],
+    ['format.pretty', 'format:%x1b]0;x'],
+    ['remote.o.url', 'foo://x'],
+    ['remote.o.url', 'HTTPS://x'],
+    ['remote.o.url', 'a+b.c::x'],
+    ['remote.o.url', '-x'],
+    ['remote.--upload-pack=evil.url', 'https://x.example/y'],
+    ['remote.pushdefault', 'ext::sh -c evil'],
+    ['extensions.partialclone', 'ext::sh -c evil'],
+    ['alias.remote-foo', 'log'],
+    ['alias.merge-foo', 'log'],
+    ['alias.x', 'log --output=.git/config'],
+    ['alias.x', 'log --outp .git/config'],
+    ['alias.x', "log '--output=x'"],
+    ['alias.x', 'log -"-output=x"'],
+    ['alias.x', 'diff --ext-diff'],
+    ['alias.x', 'rebase -x evil'],
+    ['alias.x', 'fetch --upload-pack=evil'],
+    ['alias.x', 'fetch ext::evil'],
+    ['alias.x', 'fetch foo://x'],
+    ['alias.x', 'config core.pager evil'],
+    ['alias.x', 'log "a'],
+    ['alias.x.command', 'log'],
   ])('counts %s = %s', (name, value) => {
-    expect(isDangerous({ name, value }, inside)).toBe(true);
+    expect(isDangerous({ name, value }, isWorkTree)).toBe(true);
   });
 
   it.each([
@@ -155,10 +189,45 @@ describe('isDangerous()', () => {
     ['submodule.x.update', 'rebase'],
     ['pull.rebase', 'true'],
     ['alias.st', 'status --short'],
-    ['core.worktree', 'sub'],
+    ['core.worktree', '../../../sub'],
+    ['core.protecthfs', 'true'],
+    ['core.excludesfile', '.gitignore.local'],
+    ['blame.ignorerevsfile', '.git-blame-ignore-revs'],
+    ['format.pretty', 'fuller'],
+    ['format.pretty', 'format:%h %an%n%s'],
+    ['grep.linenumber', 'true'],
+    ['am.threeway', 'true'],
+    ['diff.indentheuristic', 'true'],
+    ['color.diff.old', 'red bold'],
+    ['color.ui', 'auto'],
+    ['advice.detachedhead', 'false'],
+    ['core.whitespace', '-trailing-space,tabwidth=4'],
+    ['user.name', '\u00c5\u0081ukasz "L" O\'Neil'],
+    ['branch.main.description', 'two\nlines'],
+    ['maintenance.prefetch.schedule', 'hourly'],
+    ['remote.origin.url', 'ssh://git@example.com:22/x.git'],
+    ['remote.origin.url', 'file:///srv/x.git'],
+    ['remote.origin.url', '/srv/a:b'],
+    ['remote.origin.url', './a:b'],
+    ['remote.origin.url', 'user@[::1]:x'],
+    ['remote.origin.url', '\u00c3\u0080/x'],
+    ['remote.origin.partialclonefilter', 'blob:none'],
+    ['extensions.partialclone', 'origin'],
+    ['remote.origin.tagopt', '--no-tags'],
+    ['lfs.https://x.example/y.git/info/lfs.locksverify', 'true'],
+    ['alias.co', 'checkout'],
+    ['alias.unstage', 'reset HEAD --'],
+    ['alias.last', 'log -1 HEAD --stat'],
+    [
+      'alias.lg',
+      "log --graph --pretty=format:'%C(yellow)%h%Creset -%d %s (%cr)' --abbrev-commit --date=relative",
+    ],
+    ['alias.fix', 'commit --amend --no-edit'],
+    ['alias.br', 'branch --sort=-committerdate -vv'],
+    ['alias.up', 'pull --rebase --autostash origin main'],
     ['extensions.worktreeconfig', 'true'],
   ])('lets %s = %s pass', (name, value) => {
-    expect(isDangerous({ name, value }, inside)).toBe(false);
+    expect(isDangerous({ name, value }, isWorkTree)).toBe(false);
   });
 });
 
@@ -170,5 +239,14 @@ describe('without()', () => {
     const rest = without(text, evil) ?? '';
     expect(names(rest)).toEqual(['core.bare=false', 'user.name=N']);
     expect(rest).toContain('# x');
+  });
+
+  it('is fast for many entries, and does not read more than people write', () => {
+    const many = `[x]\n${'a=1\n'.repeat(20_000)}`;
+    const entries = parseGitConfig(many) ?? [];
+    expect(entries).toHaveLength(20_000);
+    expect(without(many, entries)).toBe(`[x]\n${'\n'.repeat(20_000)}`);
+    expect(parseGitConfig(`${many}a=1\n`)).toBeNull();
+    expect(parseGitConfig(`[a "${'x'.repeat(1_024)}"]\nb=1\n`)).toBeNull();
   });
 });

@@ -1,11 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { judgeText, resolveInside } from '../../../src/tiers/workspace/judge.ts';
 
+const KINDS = new Map<string, 'file' | 'directory' | 'symlink'>([
+  ['sub', 'directory'],
+  ['sub/.git', 'file'],
+  ['link', 'symlink'],
+  ['link/.git', 'file'],
+  ['plain', 'directory'],
+  ['.git', 'directory'],
+  ['.git/hooks', 'directory'],
+  ['.git/hooks/.git', 'file'],
+]);
 const PLACE = {
   path: 'x',
   workspace: '/w',
   repositories: new Set(['.git', 'a/.git/worktrees/t']),
   before: null,
+  kindOf: (path: string) => KINDS.get(path),
 };
 const judge = (kind: Parameters<typeof judgeText>[0], text: string, place: object = {}) =>
   judgeText(kind, Buffer.from(text), { ...PLACE, ...place });
@@ -71,6 +82,21 @@ describe('judgeText() of files of git and Mercurial', () => {
       rest: '[core]\n\t\n\tbare = false\n',
     });
     expect(judge('git-config', '[core\n')).toBe('dangerous');
+  });
+
+  it.each([
+    ['.git/modules/sub/config', '../../../sub', 'harmless'],
+    ['.git/modules/sub/config.worktree', '/w/sub', 'harmless'],
+    ['.git/modules/sub/config', '../../../link', 'dangerous'],
+    ['.git/modules/sub/config', '../../../plain', 'dangerous'],
+    ['.git/modules/sub/config', '../../../none', 'dangerous'],
+    ['.git/modules/sub/config', '../../hooks', 'dangerous'],
+    ['.git/modules/sub/config', '../../../../sub', 'dangerous'],
+    ['.git/config', '../sub', 'dangerous'],
+    ['.git/config', '../.git', 'dangerous'],
+  ])('judges a core.worktree in %s that is %s as %s', (path, value, judged) => {
+    const rest = judge('git-config', `[core]\n\tworktree = ${value}\n`, { path });
+    expect(rest).toEqual(judged === 'harmless' ? 'harmless' : { rest: '[core]\n\t\n' });
   });
 
   it('counts exec lines of a rebase, and every section of Mercurial but the paths', () => {
