@@ -1,14 +1,16 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
 import { canonicalize, type KeyDocument, keyDocumentMessage, toBase64 } from '@palisade/sdk';
 import { isoTime } from '../core/clock.ts';
 import { digestBytes } from '../core/digest.ts';
+import { readPrivateFile } from '../store/private-file.ts';
 
+const MAX_KEY_BYTES = 4096;
+
+/** The text of a private key. Boundary: one that others could have read or written proves nothing. */
 export function readPrivate(path: string): string {
-  const { mode } = statSync(path);
-  // Boundary: a signing key that others could have read or written proves nothing.
-  if ((mode & 0o077) !== 0) throw new TypeError(`its mode is ${(mode & 0o777).toString(8)}, expected 600`);
-  return readFileSync(path, 'utf8');
+  const bytes = readPrivateFile(path, MAX_KEY_BYTES);
+  if (bytes === null) throw new TypeError('there is no such file');
+  return bytes.toString('utf8');
 }
 
 /** An Ed25519 key with its id, which is the digest of the raw public key. */

@@ -193,6 +193,7 @@ export class Keys implements Signer {
     } catch (error) {
       if (this.#standIn !== null) return this.#standIn;
       // The key exists, and will be read again.
+      if (error instanceof CodedError) throw error;
       if (isOutOfFiles(error)) throw storeErrorOf(error, `sign with "${path}"`);
       const why = error instanceof Error ? error.message : String(error);
       throw new CodedError('attest/missing-key', `Cannot sign with "${path}": ${why}`, { cause: error });
@@ -205,7 +206,7 @@ export class Keys implements Signer {
     try {
       return files.decodeKey(files.readPrivate(join(this.#directory, name)));
     } catch (error) {
-      if (isOutOfFiles(error)) throw error;
+      if (error instanceof CodedError) throw error;
       return null;
     }
   }

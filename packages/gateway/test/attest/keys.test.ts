@@ -165,8 +165,8 @@ describe('a signing key that cannot be used', () => {
   });
   const ways: readonly [string, (path: string) => void, RegExp][] = [
     ['is missing', (path) => rmSync(path), /no such file/],
-    ['is readable by its group', (path) => chmodSync(path, 0o640), /its mode is 640, expected 600/],
-    ['is readable by others', (path) => chmodSync(path, 0o644), /its mode is 644, expected 600/],
+    ['is readable by its group', (path) => chmodSync(path, 0o640), /its mode is 0640, expected 0600/],
+    ['is readable by others', (path) => chmodSync(path, 0o644), /its mode is 0644, expected 0600/],
     ['is empty', (path) => writeFileSync(path, ''), /its first line is not "created: TIME"/],
     [
       'is garbage',

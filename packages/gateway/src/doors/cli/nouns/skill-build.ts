@@ -1,5 +1,5 @@
-import { lstatSync, mkdirSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { loadConfig } from '../../../config/load.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { digestBytes } from '../../../core/digest.ts';
@@ -20,7 +20,7 @@ import {
   type ScratchFolder,
 } from '../skill/build-tool.ts';
 import { type FoundCompiler, findCompiler, showToJail } from '../skill/find-compiler.ts';
-import { folderOf, manifestOf, readRegular } from '../skill/folder.ts';
+import { folderOf, manifestOf, readRegular, writeFolderFile } from '../skill/folder.ts';
 import type { Invocation } from '../verb.ts';
 import { outputOf, printWorkspace } from './exec.ts';
 
@@ -121,7 +121,7 @@ type BuildJob = Pick<Paths, 'folder' | 'out'> & {
   readonly compiler: string;
 };
 
-/** Builds one module by one call of the tool, and moves it to its path when it is complete. */
+/** Builds one module by one call of the tool, and writes it to its path when it is complete. */
 async function buildModule(
   invocation: Invocation,
   gateway: Opened<Gateway>,
@@ -137,7 +137,8 @@ async function buildModule(
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
     throw new BuildFailure(`Cannot build "${pair.module}": the compiler wrote no module`, callId, outcome);
   const bytes = readRegular(path, pair.module);
-  moveIntoPlace(folder, out, pair.module);
+  // Boundary: what was read is what is written, and a compiler that left a link does not choose where.
+  writeFolderFile(folder, pair.module, bytes);
   const { findings = [] } = outputOf(outcome);
   const { wallMs } = usage;
   return { ...pair, bytes: bytes.length, sha256: digestBytes(bytes), callId, wallMs, findings };
@@ -151,20 +152,4 @@ function requireOk(outcome: Outcome, callId: string, what: string): void {
   const { exitCode = null, signal = null } = outputOf(outcome);
   const how = signal === null ? `exited with status ${exitCode}` : `was killed by ${signal}`;
   throw new BuildFailure(`${what} ${how}, expected 0`, callId, outcome);
-}
-
-/** Boundary: a compiler that replaced a folder by a link does not choose where the module is written. */
-function moveIntoPlace(folder: string, out: string, module: string): void {
-  const target = join(folder, module);
-  const refuse = (is: string) => new CodedError('skill/build-failed', `Cannot write "${module}": ${is}`);
-  const parts = module.split('/').slice(0, -1);
-  for (const [at] of parts.entries()) {
-    const above = join(folder, ...parts.slice(0, at + 1));
-    const stats = lstatSync(above, { throwIfNoEntry: false });
-    if (stats === undefined) mkdirSync(above);
-    else if (!stats.isDirectory()) throw refuse(`"${dirname(module)}" is not a folder`);
-  }
-  const old = lstatSync(target, { throwIfNoEntry: false });
-  if (old !== undefined && !old.isFile()) throw refuse('it is not a regular file');
-  renameSync(join(folder, out), target);
 }

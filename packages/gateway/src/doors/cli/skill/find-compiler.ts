@@ -10,9 +10,10 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { isWithin } from '../../../core/paths.ts';
+import { orElse } from '../../../core/result.ts';
 import { searchFor } from '../../../runner/executable.ts';
 import { isInReachOfAll } from '../../../tiers/process/machine.ts';
 import { textOf, wrongUsage } from '../input.ts';
@@ -43,26 +44,37 @@ export function findCompiler(invocation: Invocation, language: Language, where: 
   const compiler = COMPILERS[language];
   const find = finderIn(where.folder, [...toolFolders(invocation), ...invocation.edge.packageFolders]);
   const started = startOf(compiler, find, where);
-  const packages = find(`${GUEST}/package.json`);
-  if (packages === null) throw notFound(compiler, GUEST);
-  const places = {
-    guest: realpathSync.native(join(packages, GUEST)),
-    packages: realpathSync.native(packages),
-  };
-  const read = [...compiler.reads.map((each) => places[each]), ...started.readOnly];
-  return { compiler, ...started, ...places, readOnly: read.map((path) => realpathSync.native(path)) };
+  const library = find(`${GUEST}/package.json`);
+  if (library === null) throw notFound(compiler, GUEST);
+  const places = { guest: dirname(library.file), packages: library.packages };
+  const readOnly = [...compiler.reads.map((each) => places[each]), ...started.readOnly];
+  return { compiler, ...started, ...places, readOnly };
 }
 
-/** Gives the folder of packages that has a file; null: none has. */
-type Find = (file: string) => string | null;
+/** A file of a package, and the folder of packages that has it; all links resolved. */
+type FoundFile = { readonly file: string; readonly packages: string };
+type Find = (file: string) => FoundFile | null;
 
 function finderIn(folder: string, others: readonly string[]): Find {
-  const own = join(folder, PACKAGES);
   return (file) => {
-    // Boundary: a skill may be untrusted, and a link in it would expose its target to the compiler.
-    const isOwn = existsSync(join(own, file)) && isWithin(realpathSync.native(join(own, file)), folder);
-    return isOwn ? own : (others.find((place) => existsSync(join(place, file))) ?? null);
+    const own = resolveIn(join(folder, PACKAGES), file);
+    // Boundary: a skill may be untrusted, and a link in it would expose its target to the compiler. Links are resolved
+    // once, so that what is judged here is what is shown.
+    if (own !== null && isWithin(own.file, folder) && isWithin(own.packages, folder)) return own;
+    for (const place of others) {
+      const found = resolveIn(place, file);
+      if (found !== null) return found;
+    }
+    return null;
   };
+}
+
+function resolveIn(place: string, file: string): FoundFile | null {
+  const resolve = () => ({
+    file: realpathSync.native(join(place, file)),
+    packages: realpathSync.native(place),
+  });
+  return orElse(resolve, null);
 }
 
 function startOf(compiler: Compiler, find: Find, where: Where) {
@@ -73,12 +85,11 @@ function startOf(compiler: Compiler, find: Find, where: Where) {
     if (missing !== undefined) throw notFound(compiler, missing);
     return { command: from.program, lead: [], readOnly: [] };
   }
-  const place = find(`${from.package}/${from.script}`);
-  if (place === null) throw notFound(compiler, from.package);
+  const found = find(`${from.package}/${from.script}`);
+  if (found === null) throw notFound(compiler, from.package);
   const node = realpathSync.native(process.execPath);
-  const script = realpathSync.native(join(place, from.package, from.script));
   // What a script needs is next to its package; of a node outside the system directories, only the program is shown.
-  return { command: node, lead: [script], readOnly: [place, node] };
+  return { command: node, lead: [found.file], readOnly: [found.packages, node] };
 }
 
 /** --tools names a folder of packages, or the folder that has one. */
@@ -136,18 +147,20 @@ function canBeShown(path: string): boolean {
 }
 
 function stage(found: FoundCompiler, root: string, folder: string): FoundCompiler {
-  const packages = join(root, PACKAGES);
-  const guest = join(packages, GUEST);
-  for (const part of GUEST_PARTS) copy(join(found.guest, part), join(guest, part));
+  const staged = join(root, PACKAGES);
+  // What lies in the skill is shown with it.
+  const isOwn = isWithin(found.guest, folder);
+  const packages = isOwn ? found.packages : staged;
+  const guest = isOwn ? found.guest : join(staged, GUEST);
+  if (!isOwn) for (const part of GUEST_PARTS) copy(join(found.guest, part), join(guest, part));
   const { from } = found.compiler;
   if ('program' in from) return { ...found, guest, packages, readOnly: [root] };
   const [script = ''] = found.lead;
   const node = canBeShown(found.command) ? found.command : copyProgram(found.command, root);
-  // What lies in the skill is shown with it.
   if (isWithin(script, folder)) return { ...found, guest, packages, command: node, readOnly: [root, node] };
   const place = script.slice(0, -`/${from.package}/${from.script}`.length);
-  for (const name of closureOf(place, from.package)) copy(join(place, name), join(packages, name));
-  const lead = [join(packages, from.package, from.script)];
+  for (const name of closureOf(place, from.package)) copy(join(place, name), join(staged, name));
+  const lead = [join(staged, from.package, from.script)];
   return { ...found, guest, packages, lead, command: node, readOnly: [root, node] };
 }
 

@@ -3,13 +3,17 @@ import {
   constants,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
   readSync,
   realpathSync,
+  renameSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
@@ -61,6 +65,7 @@ export function readFolderFile(folder: string, path: string): Uint8Array | null 
 export function readRegular(path: string, name: string): Uint8Array {
   const fd = openRegular(path, name);
   try {
+    if (!isAt(fd, path)) throw unfit(name, EXCHANGED);
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw unfit(name, 'it is not a regular file');
     const most = PACKAGE_LIMITS.entryBytes;
@@ -70,6 +75,39 @@ export function readRegular(path: string, name: string): Uint8Array {
     closeSync(fd);
   }
 }
+
+/** Boundary: a folder on the way that was exchanged for a link leads elsewhere, which what was opened reveals. */
+function isAt(fd: number, path: string): boolean {
+  return process.platform !== 'linux' || readlinkSync(`/proc/self/fd/${fd}`) === path;
+}
+
+/** Writes a built file below a folder, whole or not at all; its folders are made. No link is followed. */
+export function writeFolderFile(folder: string, path: string, bytes: Uint8Array): void {
+  const refuse = (is: string) => new CodedError('skill/build-failed', `Cannot write "${path}": ${is}`);
+  const parts = path.split('/').slice(0, -1);
+  for (const [at] of parts.entries()) {
+    const above = parts.slice(0, at + 1).join('/');
+    const kind = kindAt(folder, above);
+    if (kind === null) mkdirSync(join(folder, above));
+    else if (kind !== 'a folder') throw refuse(`"${dirname(path)}" is not a folder`);
+  }
+  const kind = kindAt(folder, path);
+  if (kind !== null && kind !== 'a file') throw refuse('it is not a regular file');
+  const target = join(folder, path);
+  const fd = openSync(dirname(target), constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    if (!isAt(fd, dirname(target))) throw refuse(EXCHANGED);
+    const at = process.platform === 'linux' ? `/proc/self/fd/${fd}` : dirname(target);
+    const fresh = join(at, `${UNFINISHED}${process.pid}`);
+    writeFileSync(fresh, bytes, { flag: 'wx', mode: 0o644 });
+    renameSync(fresh, join(at, basename(target)));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const UNFINISHED = '.palisade-new-';
+const EXCHANGED = 'a folder on its way was exchanged while it was opened';
 
 function openRegular(path: string, name: string): number {
   try {
