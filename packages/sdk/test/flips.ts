@@ -1,11 +1,20 @@
-const SPACE = 0x20;
-const LINE_FEED = 0x0a;
+import { sample } from '../../../tests/volume/volume.ts';
 
-/** Every document that differs from the given one in a single byte, several ways for each byte. */
+const WAYS: readonly ((byte: number) => number)[] = [
+  (byte) => byte ^ 1,
+  () => 0x20,
+  (byte) => byte ^ 0x80,
+  () => 0x0a,
+  (byte) => byte ^ 0x20,
+];
+/** Two in a usual run, of which at least one changes the byte, whatever it is. */
+const DRAWN_WAYS = sample(WAYS, 2);
+
+/** Documents that differ from the given one in a single byte, for each byte in several ways. */
 export function* flips(text: string): Generator<{ readonly at: number; readonly bytes: Uint8Array }> {
   const original = Buffer.from(text);
   for (const [at, byte] of original.entries()) {
-    for (const other of new Set([byte ^ 1, byte ^ 0x20, byte ^ 0x80, SPACE, LINE_FEED])) {
+    for (const other of new Set(DRAWN_WAYS.map((change) => change(byte)))) {
       if (other === byte) continue;
       const bytes = Uint8Array.from(original);
       bytes[at] = other;
