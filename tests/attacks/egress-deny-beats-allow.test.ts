@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
 import { askInside, connectTo, getAt, getFrom, type Message } from '../fixtures/egress/inside.ts';
+import { sample } from '../volume/volume.ts';
 
 const HOME = '127.0.0.1';
 const DENIED_HOME = '127.0.9.9';
@@ -101,7 +102,7 @@ function messageOf(ask: string): Message {
 }
 
 describe('a denying entry beats every allowing one', () => {
-  test.each(Object.entries(ORDERS))('with the entries %s', async (_, order) => {
+  test.each(sample(Object.entries(ORDERS), 2))('with the entries %s', async (_, order) => {
     const [one, other] = [await startServer(undefined, '0.0.0.0'), await startServer(undefined, '0.0.0.0')];
     const fill = (text: string, row: number) =>
       text

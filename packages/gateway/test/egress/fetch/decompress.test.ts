@@ -13,6 +13,8 @@ const PACK = {
   br: (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
 } as const;
 const CODINGS = Object.keys(PACK) as Coding[];
+/** What brotli makes of less has hardly a byte for each piece. */
+const LEAST_BOMB = { identity: 0, gzip: 80_000_000, deflate: 80_000_000, br: 300_000_000 };
 const PACKED = CODINGS.filter((coding) => coding !== 'identity');
 const LIMITS = { responseBytes: 1_000_000, expansionRatio: 200 };
 
@@ -129,7 +131,7 @@ describe('a decoder', () => {
   });
 
   it.each(PACKED)('stops a bomb in %s long before its end', async (coding) => {
-    const bomb = PACK[coding](Buffer.alloc(volume(300_000_000, 80_000_000)));
+    const bomb = PACK[coding](Buffer.alloc(volume(300_000_000, LEAST_BOMB[coding])));
     const pieces = cutAt(
       bomb,
       Array.from({ length: 200 }, (_, index) => Math.ceil((bomb.length * index) / 200)),
