@@ -20,6 +20,8 @@ type Trap = {
   readonly before?: string;
   /** What the command does; `$TRAP` is a program that touches a file of the host. */
   readonly script: string;
+  /** The workspace of the call, where it is not the one that the user works in. */
+  readonly workspace?: string;
   /** Where the user is afterwards, and what the user types. */
   readonly at?: string;
   readonly types: readonly string[];
@@ -51,6 +53,68 @@ const TRAPS: readonly Trap[] = [
     name: 'a directory that core.hooksPath names already',
     before: `${INIT}; mkdir h; git config core.hooksPath h`,
     script: HOOK('h/pre-commit'),
+    types: COMMIT,
+  },
+  {
+    name: 'a repository it makes of the directory of hooks',
+    before: `${INIT}; git config core.hooksPath .githooks`,
+    script: `git init --quiet .githooks; ${HOOK('.githooks/pre-commit')}`,
+    types: COMMIT,
+  },
+  {
+    name: 'the directory of hooks in a linked worktree',
+    before: `${INIT}; git config core.hooksPath tools/h; git worktree add --quiet wt`,
+    script: `mkdir -p wt/tools/h; ${HOOK('wt/tools/h/pre-commit')}`,
+    at: 'wt',
+    types: COMMIT,
+  },
+  {
+    name: 'the directory of hooks that an included file names',
+    before: `${INIT}; mkdir h; git config include.path ../shared.config; git config --file shared.config core.hooksPath h`,
+    script: HOOK('h/pre-commit'),
+    types: COMMIT,
+  },
+  {
+    name: 'a work tree that is the directory of hooks',
+    before: `${INIT}; git config core.hooksPath "$PWD"`,
+    script: HOOK('pre-commit'),
+    types: COMMIT,
+  },
+  {
+    name: 'a workspace below the repository that has the hooks there',
+    before: `${INIT}; mkdir -p tools/h; git config core.hooksPath tools/h`,
+    workspace: 'tools',
+    script: HOOK('h/pre-commit'),
+    types: COMMIT,
+  },
+  {
+    name: 'a program that the configuration names already',
+    before: `${INIT}; mkdir tools; printf '#!/bin/sh\\nexit 1\\n' > tools/watch; chmod +x tools/watch; git config core.fsmonitor ./tools/watch`,
+    script: HOOK('tools/watch'),
+    types: STATUS,
+  },
+  {
+    name: 'the configuration of another repository',
+    before: `${INIT}; git init --quiet --bare fixture.git; git config --file fixture.git/config core.fsmonitor "$TRAP; false"`,
+    script: 'sed s/bare.*// fixture.git/config > .git/config',
+    types: STATUS,
+  },
+  {
+    name: 'a hook of another repository that was not executable',
+    before: `${INIT}; git init --quiet other; ${HOOK('other/.git/hooks/pre-commit')}; chmod 644 other/.git/hooks/pre-commit`,
+    script: 'cp other/.git/hooks/pre-commit .git/hooks; chmod 755 .git/hooks/pre-commit',
+    types: COMMIT,
+  },
+  {
+    name: 'a hook that it moves from another repository',
+    before: `${INIT}; git init --quiet other; ${HOOK('other/.git/hooks/pre-commit')}`,
+    script: 'mv other/.git/hooks/pre-commit .git/hooks',
+    types: COMMIT,
+  },
+  {
+    name: 'the target of a link, among very many links to it',
+    before: `${INIT}; mkdir -p tools/h; rm -r .git/hooks; ln -s ../tools/h .git/hooks`,
+    script: `for i in $(seq 40); do ln -s tools/h l$i; done; ${HOOK('tools/h/pre-commit')}`,
     types: COMMIT,
   },
   {
@@ -199,16 +263,14 @@ async function spring(
   const sprung = join(dirname(jail.workspace), `sprung-${number}`);
   makeFolder(here, jail);
   if (trap.before !== undefined) {
-    const made = spawnSync('bash', ['-ec', trap.before], {
-      cwd: here,
-      env: HOST_ENV,
-      encoding: 'utf8',
-      ...jail.ids,
-    });
+    const env = { ...HOST_ENV, TRAP: `touch ${sprung}` };
+    const where = { cwd: here, env, ...jail.ids };
+    const made = spawnSync('bash', ['-ec', trap.before], { ...where, encoding: 'utf8' });
     expect(made.status, made.stderr).toBe(0);
   }
-  const script = `cd ${folder}\n${IDENTITY}\nexport TRAP="touch ${sprung}"\n${trap.script}\n`;
-  const end = await runScript(jail, script, more);
+  const workspace = trap.workspace === undefined ? {} : { workspace: join(here, trap.workspace) };
+  const script = `cd ${trap.workspace === undefined ? folder : '.'}\n${IDENTITY}\nexport TRAP="touch ${sprung}"\n${trap.script}\n`;
+  const end = await runScript(jail, script, { ...workspace, ...more });
   expect(end.output?.stderr, end.message).not.toMatch(/fatal|syntax error/);
   const where = { cwd: join(here, trap.at ?? '.'), env: HOST_ENV, input: '', ...jail.ids };
   for (const types of [trap.types, trap.typesNext ?? []])

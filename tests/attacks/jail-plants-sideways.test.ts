@@ -202,14 +202,21 @@ for i in range(600):
 `;
   test('is kept from it all the same; only the list of changes has an end', async () => {
     const jail = await openCommandGateway('[process]\nfile_bytes = 1048576\n');
-    const script = `python3 -B - <<'END'\n${MANY}END\nmkdir -p d/599/x/.git/hooks; echo evil > d/599/x/.git/hooks/pre-commit; echo evil > .envrc`;
+    // What only configuration or a link makes dangerous is found among them, too.
+    const config = '[core]\n\thooksPath = d/0/hooks.d\n';
+    mkdirSync(join(jail.workspace, '.git'));
+    writeFileSync(join(jail.workspace, '.git/config'), config);
+    symlinkSync('d/1/scripts', join(jail.workspace, '.husky'));
+    const script = `python3 -B - <<'END'\n${MANY}END\nfor i in 0/hooks.d 1/scripts; do mkdir d/$i; echo evil > d/$i/pre-push; done; mkdir -p d/599/x/.git/hooks; echo evil > d/599/x/.git/hooks/pre-commit; echo evil > .envrc`;
     const end = await runScript(jail, script, { limits: { wall_ms: 100_000 } });
     expect(end.output, end.message).toMatchObject({ workspaceSeen: 'in part' });
     expect(end.output?.findings.map(({ path, why }) => `${why} ${path}`).sort()).toEqual([
       'set-aside .envrc',
+      'set-aside d/0/hooks.d/pre-push',
+      'set-aside d/1/scripts/pre-push',
       'set-aside d/599/x/.git/hooks/pre-commit',
     ]);
-    expect(end.execution?.isolation).toMatchObject({ protected_files: 'held', set_aside: 2 });
+    expect(end.execution?.isolation).toMatchObject({ protected_files: 'held', set_aside: 4 });
     expect(existsSync(join(jail.workspace, '.envrc'))).toBe(false);
     const again = await runScript(jail, 'echo evil > d/1/.envrc; echo x > d/2/3');
     expect(again.output?.findings).toMatchObject([{ path: 'd/1/.envrc', why: 'set-aside' }]);

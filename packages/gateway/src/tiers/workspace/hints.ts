@@ -10,7 +10,7 @@ import { ancestorsOf, isWithin } from '../../core/paths.ts';
 import type { ProtectedName } from '../../core/protected.table.ts';
 import { orElse } from '../../core/result.ts';
 import { parseGitConfig } from './git-config.ts';
-import { nameText } from './names.ts';
+import { nameText, pathIn } from './names.ts';
 import { EVERY_TOP, type ProtectedHints } from './protected.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -62,12 +62,13 @@ export function hintsIn(
     for (const { name, value } of parseGitConfig(bytes.toString('latin1')) ?? []) {
       // One character for each byte, as in the configuration.
       const target = expandHome(nameText(Buffer.from(value, 'latin1')));
-      const resolve = (from: string | null) =>
-        from === null ? null : insideOf(posix.resolve(textOf(from), target), root);
+      const resolve = (from: string | null, path = target) =>
+        from === null ? null : insideOf(posix.resolve(textOf(from), path), root);
       const places = [...new Set([resolve(top), everyTop(target)])].filter((place) => place !== null);
       if (INCLUDES.test(name)) note(hints, resolve(directory), 'git-config');
       if (name === 'core.hookspath')
-        for (const place of places.flatMap(hooksIn)) note(hints, place, 'git-hooks');
+        for (const place of places.flatMap((each) => hooksIn(each, resolve(top, '.'))))
+          note(hints, place, 'git-hooks');
       if (!PROGRAMS.test(name)) continue;
       for (const word of target.split(/[\s"'`;|&<>()=$]+/).filter((each) => each !== '')) {
         const named = [
@@ -92,8 +93,10 @@ function namesFile(place: string | null, word: string, { entries }: Snapshot): b
   return kind === undefined ? word.includes('/') : kind !== 'directory';
 }
 
-function hooksIn(place: string): string[] {
-  return place === '' || place === EVERY_TOP ? HOOKS.map((hook) => `${place}${hook}`) : [place];
+/** Of a directory of hooks that is a work tree, or the workspace, only the hooks count. */
+function hooksIn(place: string, top: string | null): string[] {
+  if (place === EVERY_TOP) return HOOKS.map((hook) => `${EVERY_TOP}${hook}`);
+  return place === '' || place === top ? HOOKS.map((hook) => pathIn(place, hook)) : [place];
 }
 
 /** The form of a relative path that counts at every top; null where it leads elsewhere. */

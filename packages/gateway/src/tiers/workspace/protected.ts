@@ -222,8 +222,11 @@ function aliasesOf(snapshot: Snapshot, workspace: string, hints: ProtectedHints)
     ([path, { verdict, to }]) => verdict === 'inside' && to !== '' && !isInPackage(path),
   );
   const hintNames = new Set([...hints.keys()].flatMap(foldPath));
-  const isTelling = (name: string) => TELLING_NAMES.has(name) || hintNames.has(name);
-  const telling = new Map(inside.filter(([path]) => mayMatter(path) || foldPath(path).some(isTelling)));
+  const leadsToHint = (path: string) =>
+    hintNames.has(foldName(baseOf(path))) || hinted(path, hints) !== undefined;
+  const isTelling = (path: string) =>
+    mayMatter(path) || leadsToHint(path) || foldPath(path).some((name) => TELLING_NAMES.has(name));
+  const telling = new Map(inside.filter(([path]) => isTelling(path)));
   const places = new Set([...telling.values()].map(({ to }) => to));
   // A link in a directory that such a link leads to is a part of it; so are those behind it.
   for (let round = 0, known = -1; known < telling.size && round < MAX_HOPS; round += 1) {
