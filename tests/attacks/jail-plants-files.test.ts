@@ -22,6 +22,7 @@ const TRAPS: Readonly<Record<ProtectedName, Readonly<Record<string, string>>>> =
     'sub/.GIT/Hooks/x': ANY,
   },
   'git-config': { 'a/.git/config': '[core', 'b/.gitconfig': '[alias', '.git/modules/m/config': '[x' },
+  'git-index': { 'e/.git/index': 'DIRC', 'e/.git/sharedindex.1': 'DIRC' },
   'git-layout': {
     'c/.git': 'gitdir: /var/tmp/elsewhere\n',
     'd/.git/objects/info/alternates': '/var/tmp/x\n',

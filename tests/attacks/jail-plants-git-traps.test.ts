@@ -35,6 +35,11 @@ const BARE = (at: string) =>
 const EVIL_CONFIG = (file: string) =>
   `printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = ..\\n\\tfsmonitor = "%s; false"\\n' "$TRAP" > ${file}`;
 
+/** Puts an entry into the index that git would not add: one of a harmless name is added and then renamed in place. */
+const INDEX_ENTRY = (path: string, file: string, options = '') =>
+  `printf '#!/bin/sh\\n%s\\n' "$TRAP" > x; git update-index --add --cacheinfo 100755,$(git hash-object -w x),${'x'.repeat(path.length)}
+  git update-index ${options}; chmod u+w .git/*index*; sed -i s:${'x'.repeat(path.length)}:${path}: ${file}`;
+
 const TRAPS: readonly Trap[] = [
   { name: 'a hook', before: INIT, script: HOOK('.git/hooks/pre-commit'), types: COMMIT },
   {
@@ -222,6 +227,24 @@ const TRAPS: readonly Trap[] = [
     types: ['checkout', '.'],
   },
   {
+    name: 'an entry of the index',
+    before: INIT,
+    script: INDEX_ENTRY('.git/hooks/post-checkout', '.git/index'),
+    types: ['checkout', '.'],
+  },
+  {
+    name: 'an entry of an index with prefixes',
+    before: INIT,
+    script: INDEX_ENTRY('.git/hooks/post-checkout', '.git/index', '--index-version=4'),
+    types: ['checkout', '.'],
+  },
+  {
+    name: 'an entry of a shared index',
+    before: INIT,
+    script: INDEX_ENTRY('.git/hooks/post-checkout', '.git/sharedindex.*', '--split-index'),
+    types: ['checkout', '.'],
+  },
+  {
     name: 'the name of a remote that is an option',
     before: `${INIT}; git init --quiet --bare ../b$$.git; git remote add origin ../b$$.git; git push --quiet origin HEAD`,
     script: 'git config "remote.--upload-pack=$TRAP;x.url" .',
@@ -336,5 +359,21 @@ describe.each(PEOPLE)('a command of %s that sets a trap for git', (_, uid) => {
     expect(config).toContain('url = https://x.example/y');
     expect(config).toContain('pager = mine');
     expect(config).not.toContain('evil');
+  });
+
+  test('keeps what the user had staged, and files outside, from an index that names them', async () => {
+    const outside = join(dirname(jail.workspace), 'outside');
+    writeFileSync(outside, 'mine');
+    const before = `${INIT}; echo 1 > staged; git add staged`;
+    const script = INDEX_ENTRY('../../outside', '.git/index');
+    const trap: Trap = { name: 'outside', before, script, types: ['checkout', '.'] };
+    const { here } = await spring(jail, trap, {});
+    expect(readFileSync(outside, 'utf8')).toBe('mine');
+    const staged = spawnSync('git', ['diff', '--cached', '--name-only'], { cwd: here, env: HOST_ENV });
+    expect(staged.stdout.toString()).toBe('staged\n');
+    const control = join(dirname(open.workspace), 'outside');
+    writeFileSync(control, 'mine');
+    await spring(open, trap, { allow_writes: PROTECTED_NAMES });
+    expect(readFileSync(control, 'utf8')).toContain('touch');
   });
 });

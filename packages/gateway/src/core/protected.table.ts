@@ -12,7 +12,15 @@
  * How a written file is judged. `any`: every write counts. The others look at the content, because ordinary work writes
  * such files: git configuration is cut down to keys that run nothing, the rest counts as a whole.
  */
-type Judgement = 'any' | 'git-config' | 'git-pointer' | 'git-todo' | 'hg-config' | 'vs-code' | 'idea';
+type Judgement =
+  | 'any'
+  | 'git-config'
+  | 'git-index'
+  | 'git-pointer'
+  | 'git-todo'
+  | 'hg-config'
+  | 'vs-code'
+  | 'idea';
 
 export type ProtectedRow = {
   readonly patterns: string;
@@ -36,6 +44,13 @@ export const PROTECTED = {
     judged: 'git-config',
     done: 'set aside',
     sentence: 'Git runs the programs that its configuration names, at a mere status.',
+  },
+  'git-index': {
+    patterns: '.git/index .git/sharedindex.*',
+    judged: 'git-index',
+    done: 'set aside',
+    sentence:
+      'Git writes the paths that it names at a checkout, also hooks and files outside of the work tree.',
   },
   'git-layout': {
     patterns: '.git .git/commondir .git/worktrees/*/commondir .git/objects/info/alternates .hg/sharedpath',
@@ -139,6 +154,11 @@ export const PROTECTED = {
 export type ProtectedName = keyof typeof PROTECTED;
 export const PROTECTED_NAMES = Object.keys(PROTECTED) as readonly ProtectedName[];
 
+/** A file that is larger counts as dangerous unread; an index has about 100 bytes for each file of a repository. */
+export function maxBytesOf(row: ProtectedName): number {
+  return (row === 'git-index' ? 64 : 1) * 1024 * 1024;
+}
+
 /**
  * These act through the repository that they are in: a push of it, hooks that were installed in it. In a repository that
  * the run made, as a clone does, they are left, as long as every repository from before the run is still in its place.
@@ -150,6 +170,7 @@ export const PACKAGE_FOLDERS: readonly string[] = ['node_modules', 'site-package
 export const ROWS_IN_PACKAGES: readonly ProtectedName[] = [
   'git-hooks',
   'git-config',
+  'git-index',
   'git-layout',
   'git-todo',
 ];

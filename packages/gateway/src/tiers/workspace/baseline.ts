@@ -1,7 +1,7 @@
 /**
  * The protected files of a workspace as they were before a run, with their contents: what they are restored from.
  */
-import type { ProtectedName } from '../../core/protected.table.ts';
+import { maxBytesOf, type ProtectedName } from '../../core/protected.table.ts';
 import { orElse } from '../../core/result.ts';
 import { type Entry, entryIn } from './entry.ts';
 import { HeldDirectory } from './held-directory.ts';
@@ -50,9 +50,9 @@ export type Baseline = {
 /** Names with their facts, names at all: a list of changes needs the first, protection the second. */
 export const BOUNDS = { maxEntries: 50_000, maxNames: 1_000_000 };
 
-/** No file of the table comes near these. */
-export const MAX_FILE_BYTES = 1024 * 1024;
+/** No file of the table comes near these, but an index does: it has a share of its own. */
 const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_INDEX_BYTES = 128 * 1024 * 1024;
 
 /** Git follows ten. */
 const MAX_INCLUDES = 10;
@@ -110,7 +110,7 @@ export function readBaseline(
 ): Baseline {
   const copies = new Map<string, Copy>();
   const outer = outerSources(workspace);
-  let left = MAX_BYTES;
+  const left = { index: MAX_INDEX_BYTES, other: MAX_BYTES };
   const copyAll = (hints: ProtectedHints) => {
     const { rows, repositories } = protectedIn(snapshot, workspace, hints);
     const ordered = [...rows].sort(([, a], [, b]) => rankOf(a) - rankOf(b));
@@ -118,9 +118,10 @@ export function readBaseline(
       const entry = snapshot.entries.get(path);
       if (entry === undefined) continue;
       const before = copies.get(path);
-      const bytes =
-        before?.bytes ?? (entry.kind === 'file' ? readIn(root, path, Math.min(left, MAX_FILE_BYTES)) : null);
-      if (before === undefined) left -= bytes?.length ?? 0;
+      const share = row === 'git-index' ? 'index' : 'other';
+      const maxBytes = Math.min(left[share], maxBytesOf(row));
+      const bytes = before?.bytes ?? (entry.kind === 'file' ? readIn(root, path, maxBytes) : null);
+      if (before === undefined) left[share] -= bytes?.length ?? 0;
       const isFresh = Number(entry.ctimeNs / 1_000_000n) > nowMs - FRESH_MS;
       const home = homeKey(path, row, { snapshot, repositories });
       copies.set(path, { entry, row, bytes, isFresh, home });

@@ -3,6 +3,7 @@ import { type ParseError, parse } from 'jsonc-parser/lib/esm/main.js';
 import type { ProtectedRow } from '../../core/protected.table.ts';
 import type { Entry } from './entry.ts';
 import { isDangerous, parseGitConfig, without } from './git-config.ts';
+import { hashBytesOf, isHarmlessIndex } from './git-index.ts';
 import { baseOf, foldName, parentOf, pathIn } from './names.ts';
 
 /** `harmless`, `dangerous`, or what remains when the dangerous part is removed, one character for each byte. */
@@ -17,11 +18,13 @@ export type JudgedPlace = {
   readonly before: Buffer | null;
   /** What a name of the workspace is; undefined where there is none. */
   readonly kindOf: (path: string) => Entry['kind'] | undefined;
+  /** The contents that a name has now and had before the run, as far as it had any. */
+  readonly contentsOf: (path: string) => readonly Buffer[];
 };
 
 type Judge = (text: string, place: JudgedPlace) => Judged;
 
-const JUDGES: Readonly<Record<ProtectedRow['judged'], Judge>> = {
+const JUDGES: Readonly<Record<Exclude<ProtectedRow['judged'], 'git-index'>, Judge>> = {
   any: () => 'dangerous',
   'git-config': judgeGitConfig,
   'git-pointer': judgePointer,
@@ -33,8 +36,22 @@ const JUDGES: Readonly<Record<ProtectedRow['judged'], Judge>> = {
 
 /** Judges the content of a file. */
 export function judgeText(judged: ProtectedRow['judged'], bytes: Buffer, place: JudgedPlace): Judged {
+  if (judged === 'git-index') return judgeIndex(bytes, place);
   // Every byte of a configuration that is cut down has to stay as it is.
   return JUDGES[judged](bytes.toString(judged === 'git-config' ? 'latin1' : 'utf8'), place);
+}
+
+/** What is there now may still be restored: the index has to be harmless by every configuration that git may read. */
+function judgeIndex(bytes: Buffer, { path, workspace, contentsOf }: JudgedPlace): Judged {
+  const directory = parentOf(path);
+  const pointers = contentsOf(pathIn(directory, 'commondir'));
+  const common = pointers.map((each) => resolveInside(directory, each.toString().trimEnd(), workspace));
+  const configs = [directory, ...common].flatMap((each) =>
+    each === null ? [] : contentsOf(pathIn(each, 'config')),
+  );
+  const sizes = new Set(configs.length === 0 ? [hashBytesOf(null)] : configs.map(hashBytesOf));
+  const isHarmless = !common.includes(null) && [...sizes].every((size) => isHarmlessIndex(bytes, size));
+  return isHarmless ? 'harmless' : 'dangerous';
 }
 
 /** An entry that was there before the run is none of its. */

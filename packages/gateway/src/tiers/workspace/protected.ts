@@ -40,7 +40,7 @@ const rowsOf = indexGlobs(
 
 /** The parts of a repository: a directory with a HEAD and these, or with a `commondir`, is one. */
 const PARTS_OF_REPOSITORY = ['head', 'objects', 'refs', 'commondir'];
-const IN_REPOSITORY = ['config', 'config.worktree', 'objects/info/alternates', 'git-rebase-todo'];
+const IN_REPOSITORY = ['config', 'config.worktree', 'objects/info/alternates', 'git-rebase-todo', 'index'];
 
 /** The patterns that are one path. */
 export const LITERAL_NAMES = PATTERNS.map(({ pattern }) => pattern).filter(
@@ -59,7 +59,7 @@ const STARTS = [...new Set(PATTERNS.map(({ pattern }) => /^[^.*/]+/.exec(pattern
 const MAY_MATTER = new RegExp(
   [
     '(?:^|/)\\.',
-    `(?:^|/)(?:hooks(?:/|$)|${STARTS.map(escapeText).join('|')})`,
+    `(?:^|/)(?:hooks(?:/|$)|sharedindex\\.|${STARTS.map(escapeText).join('|')})`,
     `(?:^|/)(?:${[...PARTS_OF_REPOSITORY, ...IN_REPOSITORY].map(escapeText).join('|')})$`,
     '\\.(?:code-workspace|iws|ipr)$',
     // A name that folds to another one.

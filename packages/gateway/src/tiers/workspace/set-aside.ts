@@ -4,9 +4,9 @@
  * down, one name at a time, and follows no link. A removed file is not put back: nothing runs from it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PROTECTED, type ProtectedName, ROWS_OF_REPOSITORY } from '../../core/protected.table.ts';
+import { maxBytesOf, PROTECTED, type ProtectedName, ROWS_OF_REPOSITORY } from '../../core/protected.table.ts';
 import { orElse } from '../../core/result.ts';
-import { type Baseline, type Copy, homeKey, inDirectory, MAX_FILE_BYTES, readIn } from './baseline.ts';
+import { type Baseline, type Copy, homeKey, inDirectory, readIn } from './baseline.ts';
 import type { Entry } from './entry.ts';
 import { FINDINGS } from './findings.table.ts';
 import type { HeldDirectory } from './held-directory.ts';
@@ -42,7 +42,7 @@ type TakenBack = { readonly finding: Finding; readonly isUndone: boolean };
 type Scene = Protection & {
   readonly after: Snapshot;
   readonly names: ProtectedNames;
-  readonly read: (entry: Entry) => Buffer | null;
+  readonly read: (entry: Entry, row: ProtectedName) => Buffer | null;
   /** What was there before, by the directory that it belongs to. */
   readonly byHome: ReadonlyMap<string, Copy>;
   /** Whether every repository from before the run is where it was. */
@@ -102,12 +102,12 @@ const MAX_READ_BYTES = 256 * 1024 * 1024;
 function readerOf(root: HeldDirectory): Scene['read'] {
   const linked = new Map<string, Buffer | null>();
   let left = MAX_READ_BYTES;
-  return ({ path, kind, dev, ino, nlink }) => {
+  return ({ path, kind, dev, ino, nlink }, row) => {
     if (kind !== 'file') return null;
     const key = `${dev}:${ino}`;
     const known = linked.get(key);
     if (known !== undefined) return known;
-    const bytes = orElse(() => readIn(root, path, Math.min(left, MAX_FILE_BYTES)), null);
+    const bytes = orElse(() => readIn(root, path, Math.min(left, maxBytesOf(row))), null);
     left -= bytes?.length ?? 0;
     if (nlink > 1) linked.set(key, bytes);
     return bytes;
@@ -183,7 +183,7 @@ function takeBack(scene: Scene, entry: Entry, row: ProtectedName): TakenBack | n
   const isUncopied = copy?.bytes === null && copy.entry.kind === 'file';
   const isSame = isUncopied && isUntouched(copy.entry, entry);
   if (isSame && !copy.isFresh && scene.timesTell) return null;
-  const bytes = scene.read(entry);
+  const bytes = scene.read(entry, row);
   const judged = judge(scene, { entry, row, bytes, copy });
   if (judged === 'harmless') return null;
   const { done, sentence } = PROTECTED[row];
@@ -242,6 +242,10 @@ function judge(scene: Scene, { entry, row, bytes, copy }: Written): Judged {
     repositories,
     before: copy?.bytes ?? null,
     kindOf: (name) => scene.after.entries.get(name)?.kind,
+    contentsOf: (name) => {
+      const now = orElse(() => readIn(scene.root, name, maxBytesOf('git-config')), null);
+      return [now, scene.baseline.copies.get(name)?.bytes ?? null].filter((each) => each !== null);
+    },
   });
 }
 

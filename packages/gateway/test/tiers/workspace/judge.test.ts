@@ -17,6 +17,7 @@ const PLACE = {
   repositories: new Set(['.git', 'a/.git/worktrees/t']),
   before: null,
   kindOf: (path: string) => KINDS.get(path),
+  contentsOf: () => [],
 };
 const judge = (kind: Parameters<typeof judgeText>[0], text: string, place: object = {}) =>
   judgeText(kind, Buffer.from(text), { ...PLACE, ...place });
