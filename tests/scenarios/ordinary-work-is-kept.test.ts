@@ -59,7 +59,7 @@ const WORK: readonly (readonly [name: string, script: string])[] = [
   ],
   [
     'build files',
-    'mkdir x; cd x; touch Makefile CMakeLists.txt pyproject.toml Dockerfile conftest.py .env .npmrc .gitignore .gitattributes .editorconfig',
+    'mkdir x; cd x; echo nodejs 20.11.0 > .tool-versions; touch Makefile CMakeLists.txt pyproject.toml Dockerfile conftest.py .env .npmrc .gitignore .gitattributes .editorconfig',
   ],
 ];
 

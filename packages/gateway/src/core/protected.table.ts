@@ -19,6 +19,8 @@ type Judgement =
   | 'git-pointer'
   | 'git-todo'
   | 'hg-config'
+  | 'jj-config'
+  | 'tool-versions'
   | 'vs-code'
   | 'idea';
 
@@ -66,7 +68,7 @@ export const PROTECTED = {
   },
   'hook-managers': {
     patterns:
-      '.husky/** .githooks/** .pre-commit-config.yaml lefthook.y*ml .lefthook.y*ml .lefthook/** .overcommit.yml',
+      '.husky/** .huskyrc* .githooks/** .git-hooks/** .pre-commit-config.y*ml lefthook.* lefthook-local.* .lefthook.* .lefthook-local.* .lefthook/** .config/lefthook* .overcommit.yml captainhook.json .simple-git-hooks.*',
     judged: 'any',
     done: 'set aside',
     sentence: 'Where hooks are installed, git runs what it names at every commit.',
@@ -77,14 +79,28 @@ export const PROTECTED = {
     done: 'set aside',
     sentence: 'Mercurial and Sapling run the hooks, aliases and extensions it names.',
   },
+  jujutsu: {
+    patterns: '.jj/repo/config.toml .jj/config.toml .jj/workspace-config.toml',
+    judged: 'jj-config',
+    done: 'set aside',
+    sentence: 'Jujutsu runs the pagers, editors, tools and aliases it names.',
+  },
+  'tool-versions': {
+    patterns: '.tool-versions',
+    judged: 'tool-versions',
+    done: 'set aside',
+    sentence: 'asdf and mise take programs from the directories that it names.',
+  },
   'directory-scripts': {
-    patterns: '.envrc .direnv/** .autoenv* mise.toml .mise.toml .mise/** .config/mise/**',
+    patterns:
+      '.envrc .direnv/** .autoenv* mise.toml mise.*.toml .mise.toml .mise.*.toml mise/config*.toml .mise/** .config/mise* .config/mise/**',
     judged: 'any',
     done: 'set aside',
     sentence: 'direnv, autoenv and mise run it when a user enters the directory.',
   },
   'editor-settings': {
-    patterns: '.vscode .vscode/settings.json .vscode/tasks.json *.code-workspace .zed .zed/*.json',
+    patterns:
+      '.vscode .vscode/settings.json .vscode/tasks.json *.code-workspace .zed .zed/*.json .vs/tasks.vs.json',
     judged: 'vs-code',
     done: 'set aside',
     sentence: 'Editors take programs and tasks from it when the folder is opened.',
@@ -96,27 +112,28 @@ export const PROTECTED = {
     sentence: 'JetBrains editors run start-up tasks and file watchers when the folder is opened.',
   },
   'editor-scripts': {
-    patterns: '.exrc .nvimrc .nvim.lua .lvimrc .vimrc .dir-locals.el .dir-locals-2.el',
+    patterns:
+      '.exrc .nvimrc .nvim.lua .lvimrc .vimrc _vimrc .dir-locals.el .dir-locals-2.el .helix/** .ycm_extra_conf.py',
     judged: 'any',
     done: 'set aside',
-    sentence: 'Vim and Emacs run it for files of its directory.',
+    sentence: 'Vim, Emacs and Helix run it, or programs that it names, for files of its directory.',
   },
   'dev-containers': {
-    patterns: '.devcontainer/** .devcontainer.json .gitpod.y*ml',
+    patterns: '.devcontainer/** .devcontainer.json .gitpod.y*ml .idx/** .codesandbox/**',
     judged: 'any',
     done: 'set aside',
     sentence: 'Editors start containers, with mounts and commands of the host, from it.',
   },
   'agent-settings': {
     patterns:
-      '.mcp.json mcp.json .vscode/mcp.json .claude/** .claude.json .cursor/** .codex/** .gemini/** .qwen/** .windsurf/** .cline/** .roo/** .continue/** .kiro/** .opencode/** opencode.json* .aider.conf.yml .agents/** .amazonq/** .junie/** .factory/** .trae/** .copilot/** .github/agents/**',
+      '.mcp.json mcp.json .vscode/mcp.json .claude/** .claude.json .cursor/** .codex/** .gemini/** .qwen/** .windsurf/** .cline/** .roo/** .continue/** .kiro/** .opencode/** opencode.json* .aider.conf.yml .agents/** .amazonq/** .junie/** .factory/** .trae/** .copilot/** .github/agents/** .github/hooks/** .openhands/** .augment/** .kilocode/** .amp/** .pi/** crush.json .crush.json',
     judged: 'any',
     done: 'set aside',
     sentence: 'Agents take permissions, hooks, commands and servers to start from it.',
   },
   'agent-instructions': {
     patterns:
-      'CLAUDE.md CLAUDE.local.md AGENTS.md AGENTS.override.md AGENT.md GEMINI.md .cursorrules .windsurfrules .clinerules .clinerules/** .github/copilot-instructions.md .github/instructions/**',
+      'CLAUDE.md CLAUDE.local.md AGENTS.md AGENTS.override.md AGENT.md GEMINI.md .cursorrules .windsurfrules .clinerules .clinerules/** .github/copilot-instructions.md .github/instructions/** .github/prompts/** .github/skills/** .goosehints .rules',
     judged: 'any',
     done: 'told',
     sentence: 'Agents take it for instructions.',
@@ -137,14 +154,14 @@ export const PROTECTED = {
   },
   'program-start': {
     patterns:
-      '.gdbinit .lldbinit .Rprofile .irbrc .pryrc .psqlrc .sqliterc .tmux.conf .screenrc .curlrc .wgetrc .docker/config.json .kube/config .aws/config',
+      '.gdbinit .lldbinit .Rprofile .Renviron .ghci .ocamlinit .iex.exs .erlang .octaverc .perldb .pdbrc .gnuplot .irbrc .pryrc .psqlrc .sqliterc .tmux.conf .screenrc .curlrc .wgetrc .docker/config.json .kube/config .aws/config',
     judged: 'any',
     done: 'set aside',
     sentence: 'The program of that name runs commands from it when it starts there.',
   },
   ci: {
     patterns:
-      '.github .github/workflows/** .github/actions/** .gitlab .gitlab-ci.y*ml .gitlab/ci/** Jenkinsfile* .circleci/** .travis.y*ml .drone.y*ml .woodpecker.y*ml .woodpecker/** .buildkite/** .forgejo/workflows/** .gitea/workflows/** azure-pipelines*.y*ml bitbucket-pipelines.yml appveyor.y*ml .appveyor.yml cloudbuild.y*ml',
+      '.github .github/workflows/** .github/actions/** .gitlab .gitlab-ci.y*ml .gitlab/ci/** Jenkinsfile* .circleci/** .travis.y*ml .drone.y*ml .woodpecker.y*ml .woodpecker/** .buildkite/** .forgejo/workflows/** .gitea/workflows/** azure-pipelines*.y*ml .azure-pipelines/** .cirrus.y*ml .cirrus.star .semaphore/** .tekton/** .teamcity/** buildspec*.y*ml .build.y*ml .builds/** .zuul.y*ml .zuul.d/** zuul.d/** bitrise.yml codemagic.yaml bitbucket-pipelines.yml appveyor.y*ml .appveyor.yml cloudbuild.y*ml',
     judged: 'any',
     done: 'set aside',
     sentence: 'The service runs it after a push, with the secrets of the project.',

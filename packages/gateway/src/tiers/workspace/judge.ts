@@ -30,6 +30,8 @@ const JUDGES: Readonly<Record<Exclude<ProtectedRow['judged'], 'git-index'>, Judg
   'git-pointer': judgePointer,
   'git-todo': judgeTodo,
   'hg-config': judgeHgConfig,
+  'jj-config': judgeJjConfig,
+  'tool-versions': judgeToolVersions,
   'vs-code': judgeSettings,
   idea: judgeIdea,
 };
@@ -89,6 +91,21 @@ function judgeHgConfig(text: string): Judged {
   return text.split('\n').every(isPlain) ? 'harmless' : 'dangerous';
 }
 
+/** A clone writes which branch is the trunk; people write who commits. */
+function judgeJjConfig(text: string): Judged {
+  const isPlain = (line: string) =>
+    /^(?:#.*|\[(?:revset-aliases|user)\]|(?:"trunk\(\)"|'trunk\(\)'|name|email) *= *"[^"\\]*"|)$/.test(
+      line.trim(),
+    );
+  return text.split('\n').every(isPlain) ? 'harmless' : 'dangerous';
+}
+
+/** Names and versions, but neither directories nor sources. */
+function judgeToolVersions(text: string): Judged {
+  const isPlain = (line: string) => /^(?:#.*|[\w-]+(?:[ \t]+[\w.+-]+)+(?:[ \t]+#.*)?|)$/.test(line.trim());
+  return text.split('\n').every(isPlain) ? 'harmless' : 'dangerous';
+}
+
 /** Every line leads to a repository of the workspace, or to its objects: that one is protected as well. */
 function judgePointer(text: string, { path, workspace, repositories }: JudgedPlace): Judged {
   const isAlternates = /\/info\/alternates$/i.test(path);
@@ -120,7 +137,7 @@ export function resolveInside(directory: string, target: string, workspace: stri
 const TELLING_WORDS = new Set(
   `path paths command commands cmd exec executable shell profile profiles env environment arg args arguments interpreter
   tool tools server servers sdk tsdk runtime binary program script scripts launch task tasks automatic trust approve
-  approval allow mcp plugin plugins lsp url urls proxy host hook hooks agent`.split(/\s+/),
+  approval allow mcp plugin plugins lsp url urls proxy host hook hooks agent configure`.split(/\s+/),
 );
 const PLAIN_KEY =
   /^(?:editor|files|search|workbench|window|explorer|breadcrumbs|problems|diffEditor|outline|cSpell)\./;
@@ -144,6 +161,7 @@ function holdsProgram(value: unknown, depth: number): boolean {
   if (depth > MAX_DEPTH) return true;
   return Object.entries(value).some(([key, inner]) => {
     if (SKIPPED_KEYS.has(key) || PLAIN_KEY.test(key)) return false;
+    if (key === 'json.schemas' && Array.isArray(inner)) return !inner.every(isOwnSchema);
     if (key === 'tasks' && Array.isArray(inner)) return inner.some(startsItself);
     return wordsOf(key).some((word) => TELLING_WORDS.has(word)) || holdsProgram(inner, depth + 1);
   });
@@ -151,6 +169,13 @@ function holdsProgram(value: unknown, depth: number): boolean {
 
 function wordsOf(key: string): string[] {
   return key.split(/[^A-Za-z]+|(?=[A-Z])/).map((word) => word.toLowerCase());
+}
+
+/** A schema in the workspace describes files; one from elsewhere is fetched. */
+function isOwnSchema(schema: unknown): boolean {
+  const { url = '', fileMatch = [], ...others } = (schema ?? {}) as { url?: unknown; fileMatch?: unknown };
+  const isOwn = typeof url === 'string' && /^(?:\.\/(?!.*\.\.)[\w./-]+|)$/.test(url);
+  return isOwn && Array.isArray(fileMatch) && !holdsProgram(others, 0);
 }
 
 function startsItself(task: unknown): boolean {
@@ -162,8 +187,8 @@ function judgeTodo(text: string): Judged {
   return /^\s*(?:x|exec)\s/m.test(text) ? 'dangerous' : 'harmless';
 }
 
-/** Components that start something when the project is opened or a file is saved. */
-const IDEA_STARTS = /ProjectStartup|TaskOptions|&#|\0|<!DOCTYPE|<!ENTITY/;
+/** Components that start something when the project is opened or a file is saved, or say which git that is. */
+const IDEA_STARTS = /ProjectStartup|TaskOptions|PATH_TO_|RunOnSave|&#|\0|<!DOCTYPE|<!ENTITY/i;
 
 function judgeIdea(text: string, { path }: JudgedPlace): Judged {
   return IDEA_STARTS.test(text) || /(?:startup|watchertasks)\.xml$/i.test(path) ? 'dangerous' : 'harmless';

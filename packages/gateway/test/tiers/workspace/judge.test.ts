@@ -30,6 +30,7 @@ describe('judgeText() of settings of an editor', () => {
     '{ "[python]": { "editor.defaultFormatter": "a.b" }, "cSpell.words": ["x"] }',
     '{ "version": "2.0.0", "tasks": [{ "label": "b", "type": "shell", "command": "make" }] }',
     '{ "tasks": [{ "label": "b", "runOptions": { "runOn": "default" } }] }',
+    '{ "json.schemas": [{ "fileMatch": ["*.x.json"], "url": "./schemas/x.json" }, { "fileMatch": ["y"], "schema": {} }] }',
     '{ "folders": [{ "path": "." }], "settings": { "editor.tabSize": 4 }, "launch": { "configurations": [] } }',
   ])('lets %s pass', (text) => {
     expect(judge('vs-code', text)).toBe('harmless');
@@ -40,6 +41,11 @@ describe('judgeText() of settings of an editor', () => {
     '{ "python.defaultInterpreterPath": "x" }',
     '{ "[python]": { "python.envFile": "x" } }',
     '{ "go.goroot": "/w/evil" }',
+    '{ "typescript.tsdk": "x" }',
+    '{ "cmake.configureOnOpen": true }',
+    '{ "json.schemas": [{ "url": "https://evil.example/x.json" }] }',
+    '{ "json.schemas": [{ "url": "./../../x.json" }] }',
+    '{ "json.schemas": [{ "url": "./x.json", "command": "evil" }] }',
     '{ "terminal.integrated.profiles.linux": {} }',
     '{ "task.allowAutomaticTasks": "on" }',
     '{ "chat.tools.autoApprove": true }',
@@ -56,6 +62,8 @@ describe('judgeText() of settings of an editor', () => {
     expect(judge('idea', '<project><component name="ProjectRootManager"/></project>')).toBe('harmless');
     expect(judge('idea', '<component name="ProjectStartupLocalConfiguration"/>')).toBe('dangerous');
     expect(judge('idea', '<component name="Project&#83;tartup"/>')).toBe('dangerous');
+    expect(judge('idea', '<option name="PATH_TO_GIT" value="$PROJECT_DIR$/evil"/>')).toBe('dangerous');
+    expect(judge('idea', '<option name="myRunOnSave" value="true"/>')).toBe('dangerous');
     expect(judge('idea', '<project/>', { path: '.idea/startup.xml' })).toBe('dangerous');
     expect(judge('idea', Buffer.from('<project/>', 'utf16le').toString())).toBe('dangerous');
   });
@@ -98,6 +106,16 @@ describe('judgeText() of files of git and Mercurial', () => {
   ])('judges a core.worktree in %s that is %s as %s', (path, value, judged) => {
     const rest = judge('git-config', `[core]\n\tworktree = ${value}\n`, { path });
     expect(rest).toEqual(judged === 'harmless' ? 'harmless' : { rest: '[core]\n\t\n' });
+  });
+
+  it('lets what a clone and people write into files of Jujutsu and asdf pass, and counts the rest', () => {
+    expect(judge('jj-config', '[revset-aliases]\n"trunk()" = "main@origin"\n')).toBe('harmless');
+    expect(judge('jj-config', '[user]\nname = "Ada"\n')).toBe('harmless');
+    expect(judge('jj-config', 'ui.pager = "evil"\n')).toBe('dangerous');
+    expect(judge('jj-config', '[user]\nname = "Ada"\n[ui]\n')).toBe('dangerous');
+    expect(judge('tool-versions', '# mine\nnodejs 20.11.0 18.0.0 # old\n\npython 3.12\n')).toBe('harmless');
+    expect(judge('tool-versions', 'nodejs path:./evil\n')).toBe('dangerous');
+    expect(judge('tool-versions', 'nodejs ref:evil\n')).toBe('dangerous');
   });
 
   it('counts exec lines of a rebase, and every section of Mercurial but the paths', () => {
