@@ -16,6 +16,10 @@ const users = [
 const TRAPS: Readonly<Record<string, readonly [trap: string, script: string]>> = {
   'the workspace': ['.envrc', 'echo harm > .envrc; chmod 0 .'],
   'a directory': ['sub/.envrc', 'mkdir sub; echo harm > sub/.envrc; chmod 0 sub'],
+  'a directory to all but a list of its names': [
+    'sub/.envrc',
+    'mkdir sub; echo harm > sub/.envrc; chmod 600 sub',
+  ],
   'two directories': ['a/b/.envrc', 'mkdir -p a/b; echo harm > a/b/.envrc; chmod 0 a/b; chmod 111 a'],
   'what is in a directory': [
     'sub/.envrc',

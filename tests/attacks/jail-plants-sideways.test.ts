@@ -178,6 +178,33 @@ describe.each(PEOPLE)('a command of %s that reaches a protected file by a side w
     expect(end.output?.findings).toMatchObject([{ path: `f${number}/.envrc`, why: 'set-aside' }]);
   });
 
+  test.each([
+    ['the inner', '.', 'sub'],
+    ['the outer', 'sub', '.'],
+  ])('gains nothing by a second command whose workspace overlaps: %s one', async (_, first, second) => {
+    put('sub/.envrc');
+    const inside = (workspace: string, script: string) =>
+      runScript(jail, `cd ${workspace === '.' ? 'sub' : '.'}\n${script}\n`, {
+        workspace: join(here, workspace),
+      });
+    const planting = inside(
+      first,
+      'echo evil > .envrc; touch planted; while ! [ -e begun ]; do sleep 0.01; done',
+    );
+    while (!isThere('sub/planted')) await sleep(5);
+    const keeping = inside(
+      second,
+      'cp .envrc $TMPDIR/x; touch begun; while ! [ -e go ]; do sleep 0.01; done; cp $TMPDIR/x .envrc; cp $TMPDIR/x copied',
+    );
+    await planting;
+    writeFileSync(join(here, 'sub/go'), '');
+    const end = await keeping;
+    // The control: it did put back what the other one had planted.
+    expect(text('sub/copied'), end.message).toBe('evil\n');
+    expect(end.output?.findings).toMatchObject([{ why: 'set-aside' }]);
+    expect(text('sub/.envrc')).toBe(MINE);
+  });
+
   test('gains nothing by a second command that begins in between', async () => {
     put('.envrc');
     const first = run('echo evil > .envrc; touch planted; while ! [ -e go ]; do sleep 0.01; done');

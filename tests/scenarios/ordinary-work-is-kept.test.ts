@@ -46,6 +46,10 @@ const WORK: readonly (readonly [name: string, script: string])[] = [
     'an index of every kind',
     'git init -q i; cd i; mkdir d e; echo 1 > d/f; echo 2 > e/f; git add .; git commit -qm i; git update-index --index-version 4; git -c index.threads=2 add .; git update-index --split-index; echo 3 > g; git add g; git commit -qm g; git update-index --no-split-index; git sparse-checkout set --cone --sparse-index d; git clone -q . ../index; cd ../index; git init -q --object-format=sha256 ../sha256; cd ../sha256; echo 4 > h; git add h; git commit -qm h',
   ],
+  [
+    'a worktree of a project with CI files and hook managers',
+    'git -C p worktree add -q ../pw; git -C pw diff --exit-code; mv p p2; git -C p2 worktree repair -q ../pw 2>&1 | grep -v ^repair: || true',
+  ],
   ['the same names again', 'rm -rf b; git clone -q a b'],
   ['npm init', 'mkdir n; cd n; npm init --yes --silent'],
   [

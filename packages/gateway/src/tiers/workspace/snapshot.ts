@@ -219,7 +219,8 @@ function noteName(walk: Walk, held: HeldDirectory, frame: Frame, next: Dirent): 
   const isOver = walk.seen > walk.maxEntries || walk.charsLeft < walk.reserveChars;
   const isPlain = isOver && next.isFile() && walk.options.matters?.(path) !== true;
   walk.isSparse ||= isOver;
-  if (!isPlain) walk.charsLeft -= path.length;
+  // Bytes, as escaped text is four times as long.
+  if (!isPlain) walk.charsLeft -= frame.path.length + name.length + 1;
   // Boundary: neither many names nor long ones fill the gateway's memory.
   walk.full = walk.seen > walk.maxNames || walk.charsLeft < 0;
   if (walk.full || isPlain) return;

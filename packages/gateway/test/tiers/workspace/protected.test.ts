@@ -84,7 +84,21 @@ describe('protectedIn()', () => {
     });
   });
 
-  it('says when a file has more names than it judges', () => {
+  it('finds what an old link leads to among very many links of other names', () => {
+    const many = Array.from({ length: 40 }, (_, index) => `l${index} -> tools`);
+    const rows = rowsIn(
+      ...many,
+      'tools/',
+      'tools/x',
+      'tools/sub -> ../more',
+      'more/',
+      'more/y',
+      '.husky -> tools',
+    );
+    expect(rows).toMatchObject({ 'tools/x': 'hook-managers', 'more/y': 'hook-managers' });
+  });
+
+  it('protects a file that has more names than it judges, and says so', () => {
     const links = Array.from({ length: 100 }, (_, index) =>
       entry(`.l${index}`, 'symlink', { target: '.envrc' }),
     );

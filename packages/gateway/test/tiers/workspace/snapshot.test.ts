@@ -248,4 +248,16 @@ describe('takeSnapshot() while hostile code moves things', () => {
     symlinkSync(outside, join(outside, 'link'));
     await expect(takeSnapshot(join(outside, 'link/workspace'), BOUNDS)).rejects.toThrow(/it leads to/);
   });
+
+  it('reaches what matters though names that do not have used up their share of the text', async () => {
+    const { workspace } = makeGround(['.git/hooks/pre-push', 'z/.envrc']);
+    const deep = `a/${Array.from({ length: 8 }, () => 'n'.repeat(240)).join('/')}`;
+    for (let index = 0; index < 60; index += 1) put(workspace, `${deep}/${index}`);
+    const matters = (path: string) => path.includes('.git') || path.endsWith('.envrc');
+    const bounds = { maxEntries: 100, maxNames: 10_000 };
+    const { entries, complete, isSparse } = await takeSnapshot(workspace, bounds, undefined, { matters });
+    expect([...entries.keys()]).toEqual(expect.arrayContaining(['.git/hooks/pre-push', 'z/.envrc']));
+    expect({ complete, isSparse }).toEqual({ complete: true, isSparse: true });
+    expect((await takeSnapshot(workspace, bounds)).complete).toBe(false);
+  });
 });
