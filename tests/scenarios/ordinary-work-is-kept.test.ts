@@ -48,7 +48,7 @@ const WORK: readonly (readonly [name: string, script: string])[] = [
   ],
   [
     'a worktree of a project with CI files and hook managers',
-    'git -C p worktree add -q ../pw; git -C pw diff --exit-code; mv p p2; git -C p2 worktree repair -q ../pw 2>&1 | grep -v ^repair: || true',
+    'git -C p worktree add -q ../pw; git -C pw diff --exit-code',
   ],
   ['the same names again', 'rm -rf b; git clone -q a b'],
   ['npm init', 'mkdir n; cd n; npm init --yes --silent'],
