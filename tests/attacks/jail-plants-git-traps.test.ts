@@ -369,11 +369,10 @@ describe.each(PEOPLE)('a command of %s that sets a trap for git', (_, uid) => {
     const trap: Trap = { name: 'outside', before, script, types: ['checkout', '.'] };
     const { here } = await spring(jail, trap, {});
     expect(readFileSync(outside, 'utf8')).toBe('mine');
-    const staged = spawnSync('git', ['diff', '--cached', '--name-only'], { cwd: here, env: HOST_ENV });
-    expect(staged.stdout.toString()).toBe('staged\n');
-    const control = join(dirname(open.workspace), 'outside');
-    writeFileSync(control, 'mine');
-    await spring(open, trap, { allow_writes: PROTECTED_NAMES });
-    expect(readFileSync(control, 'utf8')).toContain('touch');
+    const where = { cwd: here, env: HOST_ENV, ...jail.ids };
+    const staged = spawnSync('git', ['diff', '--cached', '--name-only'], { ...where, encoding: 'utf8' });
+    expect(staged.stdout).toBe('staged\n');
+    await spring(jail, trap, { allow_writes: PROTECTED_NAMES });
+    expect(readFileSync(outside, 'utf8')).toContain('touch');
   });
 });
