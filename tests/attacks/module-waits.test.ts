@@ -140,7 +140,9 @@ test('a guest that computes and then waits for its end pays for what it computed
     ],
   });
   expect(await callHere('test.echo')).toMatchObject({ code: 'ok' });
-  const end = await callHere('test.works');
+  let end = await callHere('test.works');
+  // A busy machine may take all of its time to prepare it.
+  while (end.isolation.boundary === 'never started') end = await callHere('test.works');
   expect(end).toMatchObject({ code: 'tier/timed-out', isolation: { fuelIsExact: false } });
   expect(end.usage.fuel).toBeGreaterThan(9_000_000);
   expect(await callHere('test.works')).toMatchObject({ code: 'budget/fuel-exhausted' });
