@@ -140,6 +140,7 @@ describe('read() refuses with skill/changed', () => {
       'it has 67108865 bytes, expected at most 67108864',
     ],
     ['one that others can read', (path) => chmodSync(path, 0o644), 'its mode is 0644, expected 0600'],
+    ['one that its group can read', (path) => chmodSync(path, 0o640), 'its mode is 0640, expected 0600'],
     ['one that can be run', (path) => chmodSync(path, 0o700), 'its mode is 0700, expected 0600'],
     ['one with a special bit', (path) => chmodSync(path, 0o4600), 'its mode is 4600, expected 0600'],
     ['a link to the very same bytes', linkToCopy, 'it is a link, expected the file itself'],

@@ -98,6 +98,21 @@ describe('a secret that a module may use', () => {
     expect(shown).toEqual([`Bearer ${VALUE}`]);
   });
 
+  it('is taken for no port that anyone on the way can read, unless the entry names that port', async () => {
+    const secrets = [usable('127.0.0.1:80')];
+    const module = asks('http://127.0.0.1/x', 20_000);
+    const kindsWith = async (entry: string) => {
+      const { gateway, call } = await open(module, { http: [entry], secrets });
+      const outcome = await call();
+      return { outcome, kinds: recordsOf(gateway).map(({ kind }) => kind) };
+    };
+    const { outcome, kinds } = await kindsWith('127.0.0.1');
+    expect(outcome).toMatchObject({ output: -1 });
+    expect(kinds).not.toContain('secret-used');
+    // Whether a server is there or not, the value is taken for it.
+    expect((await kindsWith('127.0.0.1:80')).kinds).toContain('secret-used');
+  });
+
   it('is not read by the guest, whose value a guest with the right to it does read', async () => {
     const used = await open(READS, { secrets: [usable()] });
     expect(await used.call()).toMatchObject({ output: -1 });
