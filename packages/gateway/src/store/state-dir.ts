@@ -48,9 +48,11 @@ function makeDirectories(path: string): void {
 export function prepareDatabaseFile(directory: string, name: string): string {
   const path = join(directory, name);
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    // Boundary: an existing file is not opened here. To close a file ends every POSIX lock that the process has on it;
+    // without those of a store that is open already, another process would remove the log that it writes to.
+    closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
-    throw storeErrorOf(error, `open "${path}"`);
+    if ((error as { code?: string }).code !== 'EEXIST') throw storeErrorOf(error, `open "${path}"`);
   }
   return path;
 }

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { prepareStateDir } from '../../src/store/state-dir.ts';
@@ -90,5 +90,21 @@ describe('a state directory of another user', () => {
     expect(await openAsNobody(directory)).toBe('store/unwritable');
     chmodSync(directory, 0o700);
     expect(await openAsNobody(directory)).toBe('ready');
+  });
+});
+
+describe('a database that is open twice in one process', () => {
+  it('is still there for it when another process opens and closes the same one', async () => {
+    const directory = tempDir();
+    const open = () => openNotes(directory, { migrations: [] });
+    const [first] = [open(), open()];
+    const program = await bundleProgram('open-store.ts');
+    const other = new Child(program, [directory]);
+    expect([await other.line(), await other.ended()]).toEqual(['ready', 0]);
+    // The last one to close it removes the log; the other process is not the last.
+    expect(existsSync(join(directory, 'palisade.db-wal'))).toBe(true);
+    const ask = (sql: string) => ({ sql: () => sql, bind: () => [] });
+    first.transact((tx) => tx.run(ask('PRAGMA user_version = 7'), {}));
+    expect(open().get(ask('PRAGMA user_version'), {})).toEqual({ user_version: 7 });
   });
 });
