@@ -19,6 +19,7 @@ import { makeDirectories } from '../fixtures/commands/index.ts';
 import { leftovers, NO_TRACES, traces } from '../fixtures/commands/leftovers.ts';
 import { callRequest, openTestDaemon, type TestDaemon } from '../fixtures/door/daemon.ts';
 import { modern, openSession } from '../fixtures/door/mcp.ts';
+import { sample } from '../volume/volume.ts';
 
 /* Whoever asked goes away or says that the call is to end, and the command would like to go on without them. */
 
@@ -82,7 +83,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
 };
 
-describe.each(['b', 'c'])('a tree of processes in tier %s', (tier) => {
+describe.each(sample(['b', 'c']))('a tree of processes in tier %s', (tier) => {
   test.each(Object.entries(WAYS))('is gone, recorded and paid for when %s', async (_, way) => {
     const place = makeDirectories('');
     onTestFinished(() => rmSync(dirname(place.stateDir), { recursive: true, force: true }));

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sharedDaemon, stateOf } from '../fixtures/http-fuzz/daemon.ts';
 import { allowed, broken, operationsOf, type Placed } from '../fixtures/http-fuzz/requests.ts';
+import { volume } from '../volume/volume.ts';
 
 const daemon = sharedDaemon();
-const RUNS = 8;
+const RUNS = volume(8, 3);
 
 /** What the identity room keeps, as an operator reads it. */
 async function tokens(): Promise<unknown> {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openGateway } from '../../packages/gateway/src/open.ts';
 import type { Vault } from '../../packages/gateway/src/vault/vault.ts';
+import { palisade as palisadeInside } from '../../packages/gateway/test/doors/cli/palisade.ts';
 import { palisade, scratch } from '../fixtures/cli.ts';
 
 /* Somebody reads every file of the state directory and everything that palisade prints, and looks for a secret. */
@@ -65,12 +66,15 @@ describe('a secret of the vault', () => {
     writeFileSync(file, `${PASSPHRASE}\n`, { mode: 0o600 });
     writeFileSync(join(state, 'palisade.toml'), `[vault]\npassphrase_file = "${file}"\n`);
     const printed: string[] = [];
-    const run = async (words: readonly string[], input = '') => {
-      const { out, err, status } = await palisade([...words, '--state', state], input);
+    const run = async (words: readonly string[], stdin = '') => {
+      const { out, err, status } = await palisadeInside([...words, '--state', state], { stdin });
       printed.push(out, err);
       return status;
     };
-    expect(await run(['secrets', 'set', 'db'], SECRET)).toBe(0);
+    // The first one as a process, which could print or leave more than the command line itself does.
+    const first = await palisade(['secrets', 'set', 'db', '--state', state], SECRET);
+    printed.push(first.out, first.err);
+    expect(first.status).toBe(0);
     expect(await run(['secrets', 'set', 'db', '--scope', 'principal:agent:ada', '--json'], SECRET)).toBe(0);
     expect(await withVault(state, use)).toBe(SECRET);
     expect(await run(['secrets', 'set', 'db', '--scope', 'nobody'], SECRET)).toBe(64);
@@ -96,7 +100,7 @@ describe('a secret of the vault', () => {
     const reported = Buffer.from(printed.join('\n'));
     expect([SECRET, PASSPHRASE].flatMap(spellings).filter((each) => reported.includes(each))).toEqual([]);
     // The same search finds what is not secret.
-    expect(filesWith(state, ['secret-used'])).toContain('palisade.db');
+    expect(filesWith(state, ['secret-used'])).not.toEqual([]);
     expect(reported.includes('principal:agent:ada')).toBe(true);
   }, 120_000);
 

@@ -9,7 +9,9 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CLIENTS } from '../../packages/gateway/src/doors/cli/connect/clients.table.ts';
 import { argvOf, tokenIn } from '../../packages/gateway/src/doors/cli/connect/entry.ts';
 import { serverNamed } from '../../packages/gateway/src/doors/cli/connect/servers.ts';
+import { palisade as palisadeInside } from '../../packages/gateway/test/doors/cli/palisade.ts';
 import { type Finished, scratch } from '../fixtures/cli.ts';
+import { sample } from '../volume/volume.ts';
 
 /** A newcomer with some agents on the machine: from nothing to agents that call tools, and back. */
 
@@ -95,12 +97,13 @@ describe('a newcomer', () => {
     expect(status).toBe(0);
   });
 
-  test.each(Object.keys(FILES) as (keyof typeof FILES)[])(
+  test.each(sample(Object.keys(FILES) as (keyof typeof FILES)[], 2))(
     'has %s call a tool by the very command that init put into its file, from any folder and without a search path',
     async (id) => {
       const { argv } = entryOf(id);
       expect(JSON.stringify(await callThrough(argv, `hello from ${id}`))).toContain(`hello from ${id}`);
-      const { out } = await palisade('journal', 'search', '--principal', `agent:${id}`, '--json');
+      const search = ['journal', 'search', '--principal', `agent:${id}`, '--json', '--state', state];
+      const { out } = await palisadeInside(search);
       expect(out).toContain('palisade.echo');
     },
   );

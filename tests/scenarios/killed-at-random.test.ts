@@ -18,7 +18,7 @@ import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
 import { scratch } from '../fixtures/cli.ts';
 import { volume } from '../volume/volume.ts';
 
-const ROUNDS = volume(20, 4);
+const ROUNDS = volume(20, 2);
 const TOML = `
 [[budget]]
 name = "crash-run"
@@ -66,7 +66,7 @@ function hasUnknownEnding({ segments }: Gateway): boolean {
   return [...recordsFrom(segments, 1)].some(({ line }) => line.includes('tier/unknown-ending'));
 }
 
-describe('a gateway that is killed at random points of 200 concurrent calls, 20 times', async () => {
+describe('a gateway that is killed at random points of 200 concurrent calls, again and again', async () => {
   const stateDir = scratch();
   writeFileSync(join(stateDir, 'palisade.toml'), TOML);
   const program = await bundle(new URL('../fixtures/many-calls.ts', import.meta.url), scratch());

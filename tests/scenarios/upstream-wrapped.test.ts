@@ -5,8 +5,15 @@ import { CODES } from '@palisade/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/open.ts';
+import {
+  type OpenOptions,
+  openGateway,
+  openRecords,
+  systemClock,
+  systemRandom,
+} from '../../packages/gateway/src/open.ts';
 import { runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
+import { CHECKED } from '../../packages/gateway/test/fixture/checked.ts';
 import { type Directories, definition, makeDirectories } from '../fixtures/upstreams/index.ts';
 
 type Message = {
@@ -17,7 +24,10 @@ type Message = {
 
 function edgeOf({ workspace }: Directories) {
   const env = readEnvironment({}, { username: 'grace', homedir: '/nowhere' });
-  return { env, cwd: workspace, clock: systemClock, random: systemRandom, openRecords, openGateway } as const;
+  return {
+    ...{ env, cwd: workspace, clock: systemClock, random: systemRandom, openRecords },
+    openGateway: (options: OpenOptions) => openGateway({ ...options, checked: CHECKED }),
+  };
 }
 
 function palisade(directories: Directories, ...words: readonly string[]) {

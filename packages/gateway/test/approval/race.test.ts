@@ -7,7 +7,7 @@ import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, request } from './sample.ts';
 
 /** A hundred in a whole run. */
-const RACERS = volume(100, 20);
+const RACERS = volume(100, 10);
 
 it('an approval serves exactly one of many processes that try to use it', async () => {
   const directory = tempDir();

@@ -9,7 +9,7 @@ import { NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
 
 /** A hundred in a whole run; half of them are let through. */
-const RACERS = volume(100, 20);
+const RACERS = volume(100, 10);
 const CALLS = RACERS / 2;
 
 it('a budget lets exactly as many processes reserve as it has calls, and a crash of all of them costs them', async () => {

@@ -7,6 +7,7 @@ import type { PolicyEngine } from '../../src/policy/engine.ts';
 import { SKILL_ACTS } from '../../src/policy/entities.ts';
 import { scan } from '../../src/policy/parse.ts';
 import { STARTER_POLICIES } from '../../src/policy/starter.table.ts';
+import { CHECKED } from '../fixture/checked.ts';
 import {
   ACME_TEXT,
   ADA,
@@ -34,6 +35,9 @@ const ALL_TOOLS = [...TOOLS, COMMANDS];
 /** What switches a recipe off. */
 const SWITCH = /^\/\/ (?=@id|permit|forbid|when|unless)/gm;
 const FETCH = makeTool({ id: 'fetch', hosts: () => ['169.254.169.254'] });
+
+/** A new state directory; the check of its policies is made once for all tests. */
+const starters = () => makeBed(null).open({ checked: CHECKED });
 
 describe('the starter policies', () => {
   const files = Object.entries(STARTER_POLICIES).map(([name, text]) => ({ name, text }));
@@ -70,14 +74,14 @@ describe('the starter policies', () => {
     ['a user reaches for cloud metadata', FETCH, text, BOB, 'deny'],
   ] as const;
   test.each(rows)('when %s', (_, tool, input, principal, expected) => {
-    const engine = makeBed(null).open();
+    const engine = starters();
     expect(authorize(engine, checkedCall(tool, input, principal), FACTS).verdict).toBe(expected);
   });
 
   test.each(rows.filter(([, , , , expected]) => expected === 'ask'))(
     'allow it once approved, when %s',
     (_, tool, input, principal) => {
-      const engine = makeBed(null).open();
+      const engine = starters();
       expect(authorize(engine, checkedCall(tool, input, principal), APPROVED).verdict).toBe('allow');
     },
   );
@@ -88,7 +92,7 @@ describe('the starter policies', () => {
     ['c', 'preflight', 'ask'],
     ['c', 'none', 'ask'],
   ] as const)('when anybody runs a command in tier %s with egress %s', (tier, egress, expected) => {
-    const engine = makeBed(null).open();
+    const engine = starters();
     for (const principal of [ADA, BOB]) {
       const process = preparedProcess({ egress, secrets: [] });
       const call = { ...checkedCall(COMMANDS, text, principal), tier, process };
@@ -97,7 +101,7 @@ describe('the starter policies', () => {
   });
 
   test('let an agent use a secret of the operator in a command only when that is approved', () => {
-    const engine = makeBed(null).open();
+    const engine = starters();
     const verdictWith = (secrets: readonly string[]) => {
       const process = preparedProcess({ egress: 'strict', secrets });
       return authorize(engine, { ...checkedCall(COMMANDS, text, ADA), tier: 'c', process }, FACTS).verdict;
@@ -106,7 +110,7 @@ describe('the starter policies', () => {
   });
 
   test('let users approve, read and administer, and agents none of it', () => {
-    const engine = makeBed(null).open();
+    const engine = starters();
     const facts = { tenant: 'default', nowMs: 0 };
     for (const [principal, expected] of [
       [BOB, true],
@@ -127,7 +131,7 @@ describe('the starter policies', () => {
   });
 
   test.each(SKILL_ACTS)('let users %s, by one policy, and agents and services not', (act) => {
-    const engine = makeBed(null).open();
+    const engine = starters();
     expect(authorizeAct(engine, BOB, act, skillFacts())).toMatchObject({
       allowed: true,
       decidedBy: ['users-manage-skills'],

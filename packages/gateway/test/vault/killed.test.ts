@@ -5,12 +5,15 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { bundle } from '../fixture/bundle.ts';
 import { Child } from '../fixture/child.ts';
 import { GRACE } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { PASSPHRASE } from './fixtures/vault-in.ts';
 import { openVault, put, type TestVault, VALUE, valueIn } from './sample.ts';
+
+const ROUNDS = volume(12, 4);
 
 function fixture(name: string): Promise<string> {
   return bundle(new URL(`./fixtures/${name}`, import.meta.url), tempDir());
@@ -64,12 +67,12 @@ describe('a rotation that is killed', () => {
   );
 });
 
-describe('a process that is killed while it sets and rotates, 12 times', () => {
+describe('a process that is killed while it sets and rotates, again and again', () => {
   it('loses nothing that it had acknowledged, and mixes nothing up', async () => {
     const program = await fixture('sets-and-rotates.ts');
     const directory = tempDir();
     const acknowledged = new Map<string, string>();
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const child = spawn(process.execPath, [program, directory, String(round)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { openGateway, openRecords } from '../../../src/open.ts';
+import { CHECKED } from '../../fixture/checked.ts';
 import { ASKER, valueIn } from '../../vault/sample.ts';
 import { runInside } from './fake-edge.ts';
 import { BIN, makeScratch, palisade, useBuild } from './palisade.ts';
@@ -26,7 +27,8 @@ function newState(name: string, toml = '') {
   writeFileSync(join(state, 'palisade.toml'), toml);
   const secrets = (words: readonly string[], { stdin = '' }: Input = {}) =>
     runInside(['secrets', ...words, '--state', state], {
-      ...{ openRecords, openGateway },
+      openRecords,
+      openGateway: (options) => openGateway({ ...options, checked: CHECKED }),
       stdin: Readable.from([Buffer.from(stdin)]),
     });
   return { state, secrets, keyPath: join(state, 'keys', 'vault.key') };

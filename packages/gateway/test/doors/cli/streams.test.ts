@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { BIN, finish, makeScratch, palisadeProcess as palisade, start, useBuild } from './palisade.ts';
+import { BIN, finish, makeScratch, palisade, start, useBuild } from './palisade.ts';
 import { KEY, writeKey, writePackage } from './skill-sample.ts';
 
 useBuild();

@@ -8,6 +8,7 @@ import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { openDaemon } from '../../../src/doors/http/open-daemon.ts';
 import type { Gateway, Opened } from '../../../src/invoke/gateway.ts';
 import { type OpenOptions, openGateway, systemClock, systemRandom } from '../../../src/open.ts';
+import { CHECKED } from '../../fixture/checked.ts';
 import { PERMIT_ALL } from '../../fixture/gateway.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 import { type Ran, runInside } from './fake-edge.ts';
@@ -24,7 +25,7 @@ async function openSetup({ toml = '', cwd = '' } = {}) {
   mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
   writeFileSync(join(stateDir, 'policies', 'all.cedar'), PERMIT_ALL);
   writeFileSync(join(stateDir, 'palisade.toml'), toml.replaceAll('WORK', work));
-  const options = { stateDir, env, version: '0.0.0' };
+  const options = { stateDir, env, version: '0.0.0', checked: CHECKED };
   const served: { gateway: Opened<Gateway> | null } = { gateway: null };
   const logged: [string, string][] = [];
   const log: Log = (level, event) => void logged.push([level, event]);
@@ -48,7 +49,7 @@ async function openSetup({ toml = '', cwd = '' } = {}) {
       ...{ env, cwd: work, clock: systemClock, random: systemRandom },
       openGateway: (asked) => {
         opened.times += 1;
-        return openGateway(asked as OpenOptions);
+        return openGateway({ ...(asked as OpenOptions), checked: CHECKED });
       },
       ...parts,
     });

@@ -14,7 +14,7 @@ import {
 import { contentFor, textFor } from './random-files.ts';
 import { OWN_ENTRY, STDIO, WRAPPER } from './samples.ts';
 
-const OFTEN = { numRuns: volume(150, 20) };
+const OFTEN = { numRuns: volume(150, 8) };
 
 /** One client for each way of writing; the others differ in keys alone. */
 const WAYS = ['cursor', 'amp', 'opencode', 'goose', 'continue', 'codex', 'mistral-vibe'];
