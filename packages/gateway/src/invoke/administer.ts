@@ -108,9 +108,9 @@ export function requireAdministrator(gateway: Gateway, by: Principal, tenant: st
 
 /** The same for acts that begin their transactions themselves. */
 export function administrator(gateway: Gateway, { by, tenant }: Acting): Actor {
-  const require = () => void requireAdministrator(gateway, by, tenant);
-  require();
-  return { ...by, require };
+  const demand = () => void requireAdministrator(gateway, by, tenant);
+  demand();
+  return { ...by, require: demand };
 }
 
 /** Where the policies cannot be evaluated (a lost key, a wrong clock), only a person may proceed. */
