@@ -9,6 +9,9 @@ import { KEEPER, KEEPS, PLAIN, type SampleWishes, sampleFiles } from '../fixture
 
 /* The life of a skill, as its author and the operator live it: every step is a command that somebody types. */
 
+/** It is many processes when everything is proved. */
+const PATIENCE_MS = 600_000;
+
 const folder = scratch();
 const STATE = ['--state', join(folder, 'state')];
 const REASON = ['--yes', '--reason', 'looked at it'];
@@ -49,62 +52,66 @@ async function states(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(skills.map(({ version, state }) => [version, state]));
 }
 
-test('a skill is authored, packed, signed, installed, refused, audited, approved in part, updated, rolled back and revoked', async () => {
-  const keeps = { tools: { plain: PLAIN, keep: KEEPER }, capabilities: KEEPS };
-  const first = join(folder, 'first.skill');
-  const key = join(folder, 'acme.key');
-  await ok('skill', 'check', authored('1.0.0', keeps));
-  await ok('skill', 'pack', join(folder, '1.0.0'), '--out', first);
-  await ok('skill', 'sign', first, '--key', key, '--new-key');
-  await ok('skill', 'inspect', first);
+test(
+  'a skill is authored, packed, signed, installed, refused, audited, approved in part, updated, rolled back and revoked',
+  async () => {
+    const keeps = { tools: { plain: PLAIN, keep: KEEPER }, capabilities: KEEPS };
+    const first = join(folder, 'first.skill');
+    const key = join(folder, 'acme.key');
+    await ok('skill', 'check', authored('1.0.0', keeps));
+    await ok('skill', 'pack', join(folder, '1.0.0'), '--out', first);
+    await ok('skill', 'sign', first, '--key', key, '--new-key');
+    await ok('skill', 'inspect', first);
 
-  const stranger = await palisade(['skill', 'install', first, '--json', ...STATE]);
-  expect(stranger.status).toBe(2);
-  expect(`${stranger.out}${stranger.err}`).toContain('skill/untrusted');
-  await ok('trust', 'add', 'acme', `${key}.pub.json`, '--yes', ...STATE);
-  await ok('skill', 'install', first, ...STATE);
-  expect(await states()).toEqual({ '1.0.0': 'quarantined' });
+    const stranger = await palisade(['skill', 'install', first, '--json', ...STATE]);
+    expect(stranger.status).toBe(2);
+    expect(`${stranger.out}${stranger.err}`).toContain('skill/untrusted');
+    await ok('trust', 'add', 'acme', `${key}.pub.json`, '--yes', ...STATE);
+    await ok('skill', 'install', first, ...STATE);
+    expect(await states()).toEqual({ '1.0.0': 'quarantined' });
 
-  const refused = await call('plain');
-  expect(refused.code).toBe('skill/quarantined');
-  expect(refused.message).toContain('waits for an approval');
-  await ok('skill', 'audit', 'acme.sample', ...STATE);
+    const refused = await call('plain');
+    expect(refused.code).toBe('skill/quarantined');
+    expect(refused.message).toContain('waits for an approval');
+    await ok('skill', 'audit', 'acme.sample', ...STATE);
 
-  const approval = ['skill', 'approve', 'acme.sample', '--withhold', 'storage:write'];
-  expect((await palisade([...approval, ...STATE])).status).toBe(64);
-  await ok(...approval, ...REASON, ...STATE);
-  expect(await call('plain')).toMatchObject({ code: 'ok', output: [1, 2] });
-  expect(await call('keep')).toMatchObject({ code: 'ok', output: [-1] });
+    const approval = ['skill', 'approve', 'acme.sample', '--withhold', 'storage:write'];
+    expect((await palisade([...approval, ...STATE])).status).toBe(64);
+    await ok(...approval, ...REASON, ...STATE);
+    expect(await call('plain')).toMatchObject({ code: 'ok', output: [1, 2] });
+    expect(await call('keep')).toMatchObject({ code: 'ok', output: [-1] });
 
-  const wider = {
-    ...keeps,
-    tools: { ...keeps.tools, fetch: FETCHER },
-    capabilities: `http_egress_allowlist = ["api.example.com:443"]\n${KEEPS}`,
-  };
-  const second = join(folder, 'second.skill');
-  await ok('skill', 'pack', authored('1.1.0', wider), '--out', second);
-  await ok('skill', 'sign', second, '--key', key);
-  const update = await ok('skill', 'install', second, ...STATE);
-  expect(`${update.out}${update.err}`).toContain('api.example.com');
-  expect(await states()).toEqual({ '1.1.0': 'quarantined', '1.0.0': 'active' });
-  const { out: difference } = await ok('skill', 'diff', 'acme.sample', '--json', ...STATE);
-  expect(JSON.parse(difference)).toMatchObject({ widens: true, tools: { added: ['fetch'] } });
-  expect((await call('fetch')).code).toBe('skill/quarantined');
-  expect((await call('plain')).code).toBe('ok');
+    const wider = {
+      ...keeps,
+      tools: { ...keeps.tools, fetch: FETCHER },
+      capabilities: `http_egress_allowlist = ["api.example.com:443"]\n${KEEPS}`,
+    };
+    const second = join(folder, 'second.skill');
+    await ok('skill', 'pack', authored('1.1.0', wider), '--out', second);
+    await ok('skill', 'sign', second, '--key', key);
+    const update = await ok('skill', 'install', second, ...STATE);
+    expect(`${update.out}${update.err}`).toContain('api.example.com');
+    expect(await states()).toEqual({ '1.1.0': 'quarantined', '1.0.0': 'active' });
+    const { out: difference } = await ok('skill', 'diff', 'acme.sample', '--json', ...STATE);
+    expect(JSON.parse(difference)).toMatchObject({ widens: true, tools: { added: ['fetch'] } });
+    expect((await call('fetch')).code).toBe('skill/quarantined');
+    expect((await call('plain')).code).toBe('ok');
 
-  await ok('skill', 'rollback', 'acme.sample', ...STATE);
-  expect(await states()).toEqual({ '1.0.0': 'active' });
-  expect((await call('plain')).code).toBe('ok');
+    await ok('skill', 'rollback', 'acme.sample', ...STATE);
+    expect(await states()).toEqual({ '1.0.0': 'active' });
+    expect((await call('plain')).code).toBe('ok');
 
-  await ok('skill', 'install', second, ...STATE);
-  await ok('skill', 'approve', 'acme.sample', ...REASON, ...STATE);
-  expect(await states()).toEqual({ '1.1.0': 'active', '1.0.0': 'disabled' });
-  expect(await call('keep')).toMatchObject({ code: 'ok', output: [0] });
-  await ok('skill', 'rollback', 'acme.sample', ...STATE);
-  expect(await states()).toEqual({ '1.1.0': 'disabled', '1.0.0': 'active' });
-  expect(await call('keep')).toMatchObject({ code: 'ok', output: [-1] });
+    await ok('skill', 'install', second, ...STATE);
+    await ok('skill', 'approve', 'acme.sample', ...REASON, ...STATE);
+    expect(await states()).toEqual({ '1.1.0': 'active', '1.0.0': 'disabled' });
+    expect(await call('keep')).toMatchObject({ code: 'ok', output: [0] });
+    await ok('skill', 'rollback', 'acme.sample', ...STATE);
+    expect(await states()).toEqual({ '1.1.0': 'disabled', '1.0.0': 'active' });
+    expect(await call('keep')).toMatchObject({ code: 'ok', output: [-1] });
 
-  await ok('skill', 'revoke', 'acme.sample', ...REASON, ...STATE);
-  expect((await call('plain')).code).toBe('skill/revoked');
-  await ok('journal', 'verify', ...STATE);
-});
+    await ok('skill', 'revoke', 'acme.sample', ...REASON, ...STATE);
+    expect((await call('plain')).code).toBe('skill/revoked');
+    await ok('journal', 'verify', ...STATE);
+  },
+  PATIENCE_MS,
+);

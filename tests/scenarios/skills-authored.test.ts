@@ -6,6 +6,7 @@ import { setUpCompilers } from '../../tools/setup.mjs';
 import { scratch } from '../fixtures/cli.ts';
 import { ROOT } from '../fixtures/skills/build.ts';
 import { palisade } from '../fixtures/skills/commands.ts';
+import { BUILD_MS } from '../fixtures/skills/example-skills.ts';
 import { sample, VOLUME } from '../volume/volume.ts';
 
 /* What an author does, from an empty folder to a signed package, with the real compilers. */
@@ -18,7 +19,7 @@ const say = (step: string) => console.error(`skills: ${step}`);
 beforeAll(async () => {
   await ensurePrograms(say);
   await setUpCompilers(ROOT, say);
-}, 300_000);
+}, BUILD_MS);
 
 /** One of them in a usual run; a build of JavaScript takes longer than all the rest of this file. */
 const LANGUAGES = VOLUME === 1 ? ['assemblyscript', 'c', 'javascript'] : sample(['assemblyscript', 'c']);
@@ -27,31 +28,39 @@ describe.each(LANGUAGES)('a skill in %s', (language) => {
   const folder = join(home, language);
   const [file, key] = [join(home, `${language}.skill`), join(home, `${language}.key`)];
 
-  test('is made, built and tested without a word of editing', async () => {
-    expect(await skill('new', folder, '--language', language, '--id', 'acme.text')).toMatchObject({
-      status: 0,
-    });
-    expect(await skill('build', folder)).toMatchObject({ status: 0 });
-    expect(await skill('check', folder)).toMatchObject({ status: 0, out: '' });
-    const tested = await skill('test', folder, '--json');
-    expect(JSON.parse(tested.out)).toMatchObject({ skill: 'acme.text', passed: 6, failed: 0, notRun: 0 });
-    expect(tested.status).toBe(0);
-    expect(readdirSync(folder).filter((name) => name.startsWith('.palisade'))).toEqual([]);
-  }, 120_000);
+  test(
+    'is made, built and tested without a word of editing',
+    async () => {
+      expect(await skill('new', folder, '--language', language, '--id', 'acme.text')).toMatchObject({
+        status: 0,
+      });
+      expect(await skill('build', folder)).toMatchObject({ status: 0 });
+      expect(await skill('check', folder)).toMatchObject({ status: 0, out: '' });
+      const tested = await skill('test', folder, '--json');
+      expect(JSON.parse(tested.out)).toMatchObject({ skill: 'acme.text', passed: 6, failed: 0, notRun: 0 });
+      expect(tested.status).toBe(0);
+      expect(readdirSync(folder).filter((name) => name.startsWith('.palisade'))).toEqual([]);
+    },
+    BUILD_MS,
+  );
 
-  test('is packed to the same bytes twice, signed and looked at', async () => {
-    const again = join(home, `${language}-again.skill`);
-    expect(await skill('pack', folder, '--out', file)).toMatchObject({ status: 0 });
-    expect(await skill('pack', folder, '--out', again)).toMatchObject({ status: 0 });
-    expect(readFileSync(file).equals(readFileSync(again))).toBe(true);
-    expect(await skill('sign', file, '--key', key, '--new-key')).toMatchObject({ status: 0 });
-    const { keyId } = JSON.parse(readFileSync(`${key}.pub.json`, 'utf8'));
-    const inspected = await skill('inspect', file, '--json');
-    expect(JSON.parse(inspected.out)).toMatchObject({
-      ...{ id: 'acme.text', version: '0.1.0', publisher: 'acme', signer: { keyId }, capabilities: [] },
-      tools: [{ tool: 'acme.text.count' }, { tool: 'acme.text.slug' }],
-    });
-  }, 120_000);
+  test(
+    'is packed to the same bytes twice, signed and looked at',
+    async () => {
+      const again = join(home, `${language}-again.skill`);
+      expect(await skill('pack', folder, '--out', file)).toMatchObject({ status: 0 });
+      expect(await skill('pack', folder, '--out', again)).toMatchObject({ status: 0 });
+      expect(readFileSync(file).equals(readFileSync(again))).toBe(true);
+      expect(await skill('sign', file, '--key', key, '--new-key')).toMatchObject({ status: 0 });
+      const { keyId } = JSON.parse(readFileSync(`${key}.pub.json`, 'utf8'));
+      const inspected = await skill('inspect', file, '--json');
+      expect(JSON.parse(inspected.out)).toMatchObject({
+        ...{ id: 'acme.text', version: '0.1.0', publisher: 'acme', signer: { keyId }, capabilities: [] },
+        tools: [{ tool: 'acme.text.count' }, { tool: 'acme.text.slug' }],
+      });
+    },
+    BUILD_MS,
+  );
 
   test('is refused once a byte of the package is another', async () => {
     const bytes = readFileSync(file);

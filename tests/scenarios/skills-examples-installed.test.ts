@@ -34,23 +34,27 @@ test('the demo takes one of them from its folder to a call', async () => {
 });
 
 describe.each(DRAWN_SKILLS)('the example skill %s', (name) => {
-  test('passes its audit with all cases, waits, is approved, and answers as its cases say', async () => {
-    const { skill, files, manifest } = await installed(name);
-    const parsed = parseCases(files, manifest);
-    const cases = parsed.ok ? parsed.value : [];
-    const [wrong] = skill.report?.findings.filter(({ severity }) => severity !== 'note') ?? [];
-    expect(wrong).toBeUndefined();
-    expect(skill).toMatchObject({
-      state: 'quarantined',
-      report: { verdict: 'passed', cases: { failed: 0 } },
-    });
-    const tool = `${manifest.id}.${cases[0]?.tool}`;
-    expect((await skillGateway().call(tool)).code).toBe('skill/quarantined');
-    await skillGateway().approve(manifest.id);
-    for (const tried of cases.filter(({ needs }) => needs.length === 0).slice(0, 4)) {
-      const ended = await skillGateway().call(`${manifest.id}.${tried.tool}`, JSON.parse(tried.inputText));
-      const { expect: wanted } = tried;
-      expect(ended).toMatchObject('output' in wanted ? { code: 'ok', ...wanted } : { code: wanted.code });
-    }
-  });
+  test(
+    'passes its audit with all cases, waits, is approved, and answers as its cases say',
+    async () => {
+      const { skill, files, manifest } = await installed(name);
+      const parsed = parseCases(files, manifest);
+      const cases = parsed.ok ? parsed.value : [];
+      const [wrong] = skill.report?.findings.filter(({ severity }) => severity !== 'note') ?? [];
+      expect(wrong).toBeUndefined();
+      expect(skill).toMatchObject({
+        state: 'quarantined',
+        report: { verdict: 'passed', cases: { failed: 0 } },
+      });
+      const tool = `${manifest.id}.${cases[0]?.tool}`;
+      expect((await skillGateway().call(tool)).code).toBe('skill/quarantined');
+      await skillGateway().approve(manifest.id);
+      for (const tried of cases.filter(({ needs }) => needs.length === 0).slice(0, 4)) {
+        const ended = await skillGateway().call(`${manifest.id}.${tried.tool}`, JSON.parse(tried.inputText));
+        const { expect: wanted } = tried;
+        expect(ended).toMatchObject('output' in wanted ? { code: 'ok', ...wanted } : { code: wanted.code });
+      }
+    },
+    BUILD_MS,
+  );
 });
