@@ -11,7 +11,7 @@ import { type ClassifyDeps, classify } from './classify.ts';
 import { environmentOf } from './environment.ts';
 import { type ExecutableScope, resolveExecutable } from './executable.ts';
 import { type ForbiddenPlaces, openedPath } from './forbidden.ts';
-import { hostsIn } from './hosts.ts';
+import { hostsIn } from './host-lists.ts';
 import type { ProcessInput } from './input.ts';
 import { interpretersOf, judgedFiles } from './judged-files.ts';
 import { resolvePath } from './resolve-path.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { webUrl } from '../../../../tests/volume/characters.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { type AllowList, parseAllowList } from '../../src/egress/allowlist.ts';
-import { hostsIn } from '../../src/runner/hosts.ts';
+import { hostsIn } from '../../src/runner/host-lists.ts';
 import { accept, ask, makeHost, verdict } from './sample.ts';
 
 describe('hostsIn()', () => {

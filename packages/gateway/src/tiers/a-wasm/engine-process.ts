@@ -1,4 +1,4 @@
-import type { HeldRun } from '../process/held-run.ts';
+import type { HeldRun } from '../process/proof.ts';
 import { readDoneHead, readPrepared } from './ending.ts';
 import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import {

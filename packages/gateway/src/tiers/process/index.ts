@@ -8,7 +8,7 @@ import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
-import { type HeldRun, holdRun } from './held-run.ts';
+import { type HeldRun, holdRun } from './proof.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
 import { checkMounts } from './sandbox.ts';
 import type { Found, Lack, Probed, ProbeOptions, ProcessTier } from './tier.ts';

@@ -19,9 +19,9 @@ import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.t
 import type { LeftRuns } from '../workspace/left-runs.ts';
 import type { Baselines } from '../workspace/overlaps.ts';
 import { resultOf, type Started, unstarted } from './ending.ts';
-import { proofOf } from './held-run.ts';
 import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
+import { proofOf } from './proof.ts';
 import {
   demandPlan,
   identityOf,

@@ -3,7 +3,6 @@
  */
 import { maxBytesOf, type ProtectedName } from '../../core/protected.table.ts';
 import { orElse } from '../../core/result.ts';
-import { type Entry, entryIn } from './entry.ts';
 import { HeldDirectory } from './held-directory.ts';
 import {
   type ConfigSource,
@@ -13,7 +12,7 @@ import {
   outerSources,
   repositorySources,
 } from './hints.ts';
-import { baseOf, nameBytes, parentOf, pathIn } from './names.ts';
+import { baseOf, type Entry, entryIn, nameBytes, parentOf, pathIn } from './names.ts';
 import {
   homeOf,
   isBelow,

@@ -1,9 +1,9 @@
 /** What a written file would do, judged by its content. The content is hostile; what cannot be read counts as dangerous. */
 import { type ParseError, parse } from 'jsonc-parser/lib/esm/main.js';
 import type { ProtectedRow } from '../../core/protected.table.ts';
-import type { Entry } from './entry.ts';
 import { isDangerous, parseGitConfig, without } from './git-config.ts';
 import { hashBytesOf, isHarmlessIndex } from './git-index.ts';
+import type { Entry } from './names.ts';
 import { baseOf, foldName, parentOf, pathIn } from './names.ts';
 
 /** `harmless`, `dangerous`, or what remains when the dangerous part is removed, one character for each byte. */

@@ -14,8 +14,7 @@ import { HeldDirectory, type HeldWorkspace, holdAgain } from './held-directory.t
 import type { Finding } from './hygiene.ts';
 import { type OtherRun, overlap } from './overlaps.ts';
 import { quarantineOf } from './quarantine.ts';
-import type { KeptRun } from './run-file.ts';
-import type { RunFileName, RunFiles } from './run-files.ts';
+import type { KeptRun, RunFileName, RunFiles } from './run-files.ts';
 import { setAside } from './set-aside.ts';
 
 /** What became of a run that a killed gateway has left. */

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { isWithin, locationOf, parseMounts } from '../../core/paths.ts';
 import { orElse } from '../../core/result.ts';
 import type { Baseline, Copy } from './baseline.ts';
-import type { Entry } from './entry.ts';
+import type { Entry } from './names.ts';
 import { nameText } from './names.ts';
 import { EVERY_TOP } from './protected.ts';
 

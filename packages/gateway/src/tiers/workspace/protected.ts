@@ -9,8 +9,8 @@ import {
   type ProtectedName,
   ROWS_IN_PACKAGES,
 } from '../../core/protected.table.ts';
-import type { Entry } from './entry.ts';
 import { MAX_HOPS, otherNamesIn, resolveLinks } from './links.ts';
+import type { Entry } from './names.ts';
 import { baseOf, foldedGlob, foldName, foldPath, indexGlobs, parentOf, pathIn } from './names.ts';
 import type { Snapshot } from './snapshot.ts';
 

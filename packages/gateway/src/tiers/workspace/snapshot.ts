@@ -7,9 +7,8 @@
  */
 import type { Dirent } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Entry, entryIn, entryOf } from './entry.ts';
 import { HeldDirectory, isSameFile } from './held-directory.ts';
-import { nameText, pathIn } from './names.ts';
+import { type Entry, entryIn, entryOf, nameText, pathIn } from './names.ts';
 
 /**
  * Why a directory, or the facts of one name, are not in a snapshot. `too-large`: the bound of names was reached; `too-deep`:

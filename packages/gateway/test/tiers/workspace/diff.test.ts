@@ -2,8 +2,8 @@ import { chmodSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, write
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Change, diffSnapshots, firstOf } from '../../../src/tiers/workspace/diff.ts';
-import type { Entry } from '../../../src/tiers/workspace/entry.ts';
+import { type Change, diffSnapshots, firstOf } from '../../../src/tiers/workspace/hygiene.ts';
+import type { Entry } from '../../../src/tiers/workspace/names.ts';
 import { parentOf } from '../../../src/tiers/workspace/names.ts';
 import type { Snapshot } from '../../../src/tiers/workspace/snapshot.ts';
 import { afterRun, entry, makeGround, put, snapshotOf } from './fixture.ts';

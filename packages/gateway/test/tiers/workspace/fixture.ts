@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { diffSnapshots } from '../../../src/tiers/workspace/diff.ts';
-import type { Entry, EntryKind } from '../../../src/tiers/workspace/entry.ts';
-import { type Finding, findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
+import { diffSnapshots, type Finding, findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
+import type { Entry, EntryKind } from '../../../src/tiers/workspace/names.ts';
 import { type Snapshot, takeSnapshot } from '../../../src/tiers/workspace/snapshot.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 

@@ -2,9 +2,8 @@ import { chmodSync, linkSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { diffSnapshots } from '../../../src/tiers/workspace/diff.ts';
 import { FINDINGS } from '../../../src/tiers/workspace/findings.table.ts';
-import { findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
+import { diffSnapshots, findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
 import { afterRun, entry, makeFifo, makeGround, put, snapshotOf, whysOf } from './fixture.ts';
 
 /** What there is to say about these files, had a run added them. */

@@ -17,8 +17,7 @@ import { digestBytes } from '../../../src/core/digest.ts';
 import { readBaseline, takeProtectedSnapshot } from '../../../src/tiers/workspace/baseline.ts';
 import { HeldDirectory, holdWorkspace } from '../../../src/tiers/workspace/held-directory.ts';
 import { type LeftRun, LeftRuns, processIdentity } from '../../../src/tiers/workspace/left-runs.ts';
-import { readRun, writeRun } from '../../../src/tiers/workspace/run-file.ts';
-import { RunFiles } from '../../../src/tiers/workspace/run-files.ts';
+import { RunFiles, readRun, writeRun } from '../../../src/tiers/workspace/run-files.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
 const MINE = 'export MINE=1\n';
