@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { sample } from '../../../../../tests/volume/volume.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { openGateway, openRecords } from '../../../src/open.ts';
 import { CHECKED } from '../../fixture/checked.ts';
@@ -17,6 +18,28 @@ useBuild();
 const scratch = makeScratch();
 const VALUE = 'tok-9f8e7d6c5b4a';
 const PASSPHRASE = 'seven brave otters sing';
+
+const REFUSED: readonly [what: string, words: readonly string[], stdin: string][] = [
+  ['an empty value', ['set', 'github'], ''],
+  ['nothing but a line end', ['set', 'github'], '\n'],
+  ['64 KiB and one byte', ['set', 'github'], 'x'.repeat(65_537)],
+  ['a megabyte', ['set', 'github'], 'x'.repeat(1_000_000)],
+  ['a value in the command line', ['set', 'github', VALUE], ''],
+  ['a value behind the name', ['set', `github=${VALUE}`], ''],
+  ['a value as a flag', ['set', 'github', `--value=${VALUE}`], ''],
+  ['a value as the value of a flag', ['set', 'github', '--value', VALUE], ''],
+  ['a name in upper case', ['set', 'GitHub'], VALUE],
+  ['a scope that is none', ['set', 'github', '--scope', 'tenant:'], VALUE],
+  ['a principal without its kind', ['set', 'github', '--scope', 'principal:ada'], VALUE],
+];
+
+const ACTS: readonly [what: string, words: readonly string[]][] = [
+  ['set', ['set', 'db']],
+  ['list', ['list']],
+  ['rm', ['rm', 'db']],
+  ['rotate', ['rotate']],
+  ['rotate --lost', ['rotate', '--lost']],
+];
 
 type Input = { readonly stdin?: string };
 
@@ -64,26 +87,17 @@ describe('palisade secrets set', () => {
     expect(await kept(state, 'github')).toBe('two\nlines');
   });
 
-  test.each([
-    ['an empty value', ['set', 'github'], ''],
-    ['nothing but a line end', ['set', 'github'], '\n'],
-    ['64 KiB and one byte', ['set', 'github'], 'x'.repeat(65_537)],
-    ['a megabyte', ['set', 'github'], 'x'.repeat(1_000_000)],
-    ['a value in the command line', ['set', 'github', VALUE], ''],
-    ['a value behind the name', ['set', `github=${VALUE}`], ''],
-    ['a value as a flag', ['set', 'github', `--value=${VALUE}`], ''],
-    ['a value as the value of a flag', ['set', 'github', '--value', VALUE], ''],
-    ['a name in upper case', ['set', 'GitHub'], VALUE],
-    ['a scope that is none', ['set', 'github', '--scope', 'tenant:'], VALUE],
-    ['a principal without its kind', ['set', 'github', '--scope', 'principal:ada'], VALUE],
-  ])('refuses %s, keeps nothing and repeats nothing of it', async (what, words, stdin) => {
-    const { secrets } = newState(`refuse ${what}`);
-    const { status, out, err } = await secrets(words, { stdin });
-    expect([status, out]).toEqual([64, '']);
-    expect(err).toMatch(/^refused {2}door\/wrong-usage\nCannot .*\n→ .*\.\n$/);
-    expect(err).not.toContain(VALUE);
-    expect(JSON.parse((await secrets(['list', '--json'])).out)).toEqual({ lockedWith: null, secrets: [] });
-  });
+  test.each(sample(REFUSED, 4))(
+    'refuses %s, keeps nothing and repeats nothing of it',
+    async (what, words, stdin) => {
+      const { secrets } = newState(`refuse ${what}`);
+      const { status, out, err } = await secrets(words, { stdin });
+      expect([status, out]).toEqual([64, '']);
+      expect(err).toMatch(/^refused {2}door\/wrong-usage\nCannot .*\n→ .*\.\n$/);
+      expect(err).not.toContain(VALUE);
+      expect(JSON.parse((await secrets(['list', '--json'])).out)).toEqual({ lockedWith: null, secrets: [] });
+    },
+  );
 
   test('takes 64 KiB and no more', async () => {
     const { state, secrets } = newState('most');
@@ -122,27 +136,24 @@ describe('palisade secrets', () => {
     expect(JSON.parse((await secrets(['list', '--json'])).out).secrets).toHaveLength(3);
   });
 
-  test.each([
-    ['set', ['set', 'db']],
-    ['list', ['list']],
-    ['rm', ['rm', 'db']],
-    ['rotate', ['rotate']],
-    ['rotate --lost', ['rotate', '--lost']],
-  ])('refuses %s to an agent, and to a user whom no policy permits it', async (what, words) => {
-    const { state, secrets } = newState(`policy ${what}`);
-    await secrets(['set', 'db'], { stdin: VALUE });
-    const agent = await secrets([...words, '--as', 'agent:ada', '--json'], { stdin: 'stolen-value' });
-    expect([agent.status, JSON.parse(agent.out).code]).toEqual([2, 'policy/denied']);
-    writeFileSync(
-      join(state, 'policies', '99.cedar'),
-      '@id("not-eve") forbid(principal == User::"eve", action == Action::"administer", resource);\n',
-    );
-    const eve = await secrets([...words, '--as', 'user:eve', '--json'], { stdin: 'stolen-value' });
-    expect([eve.status, JSON.parse(eve.out).code]).toEqual([2, 'policy/denied']);
-    expect(JSON.parse(eve.out).message).toContain('"not-eve" forbids it');
-    expect(await kept(state, 'db')).toBe(VALUE);
-    expect((await secrets(['list', '--as', 'user:grace'])).status).toBe(0);
-  });
+  test.each(sample(ACTS, 2))(
+    'refuses %s to an agent, and to a user whom no policy permits it',
+    async (what, words) => {
+      const { state, secrets } = newState(`policy ${what}`);
+      await secrets(['set', 'db'], { stdin: VALUE });
+      const agent = await secrets([...words, '--as', 'agent:ada', '--json'], { stdin: 'stolen-value' });
+      expect([agent.status, JSON.parse(agent.out).code]).toEqual([2, 'policy/denied']);
+      writeFileSync(
+        join(state, 'policies', '99.cedar'),
+        '@id("not-eve") forbid(principal == User::"eve", action == Action::"administer", resource);\n',
+      );
+      const eve = await secrets([...words, '--as', 'user:eve', '--json'], { stdin: 'stolen-value' });
+      expect([eve.status, JSON.parse(eve.out).code]).toEqual([2, 'policy/denied']);
+      expect(JSON.parse(eve.out).message).toContain('"not-eve" forbids it');
+      expect(await kept(state, 'db')).toBe(VALUE);
+      expect((await secrets(['list', '--as', 'user:grace'])).status).toBe(0);
+    },
+  );
 
   test('rotates, and refuses what it cannot rotate to', async () => {
     const { state, secrets } = newState('rotate');
