@@ -57,6 +57,16 @@ const { call, opened } = sharedModules(async () => ({
 }));
 const census = () => opened().gateway.engines.census;
 
+/** A call that did begin, and the engines that there were before: a busy machine may take all of its time to prepare it. */
+async function begun(tool: string) {
+  for (;;) {
+    expect(await call('test.echo', { before: 1 })).toMatchObject({ output: { before: 1 } });
+    const before = engines().map(({ pid }) => pid);
+    const end = await call(tool);
+    if (end.isolation.boundary !== 'never started') return { before, end };
+  }
+}
+
 describe('a guest that waits', () => {
   test.each([
     ['for a message that nobody sends', 'test.message'],
@@ -64,9 +74,7 @@ describe('a guest that waits', () => {
     ['for a body that comes a byte at a time', 'test.drips'],
     ['for a name that is never found', 'test.unnamed'],
   ])('%s is ended when its time is over, with its engine, and another takes its place', async (_, tool) => {
-    expect(await call('test.echo', { before: 1 })).toMatchObject({ output: { before: 1 } });
-    const before = engines().map(({ pid }) => pid);
-    const end = await call(tool);
+    const { before, end } = await begun(tool);
     expect(end).toMatchObject({ code: 'tier/timed-out', isolation: { boundary: 'engine process' } });
     expect(await call('test.echo', { after: 1 })).toMatchObject({ output: { after: 1 } });
     const kept = () => engines().filter(({ pid }) => before.includes(pid)).length;
