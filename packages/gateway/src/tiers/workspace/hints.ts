@@ -112,7 +112,13 @@ function insideOf(path: string, root: string): string | null {
 }
 
 function expandHome(target: string): string {
-  return target.startsWith('~/') ? `${textOf(homedir())}${target.slice(1)}` : target;
+  const home = target.startsWith('~/') ? ownHome() : null;
+  return home === null ? target : `${textOf(home)}${target.slice(1)}`;
+}
+
+/** Null for a user without an account. */
+function ownHome(): string | null {
+  return orElse(homedir, null);
 }
 
 function textOf(path: string): string {
@@ -121,8 +127,9 @@ function textOf(path: string): string {
 
 /** The configuration of the user, and of the repository that a directory is a part of, wherever it lies. */
 export function outerSources(directory: string): readonly ConfigSource[] {
-  const home = homedir();
-  const own = ['/etc/gitconfig', `${home}/.gitconfig`, `${home}/.config/git/config`];
+  const home = ownHome();
+  const atHome = home === null ? [] : [`${home}/.gitconfig`, `${home}/.config/git/config`];
+  const own = ['/etc/gitconfig', ...atHome];
   return [...own.flatMap((path) => sourceAt(path, null)), ...repositorySources(directory)];
 }
 

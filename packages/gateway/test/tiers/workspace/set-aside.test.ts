@@ -1,4 +1,13 @@
-import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -6,12 +15,14 @@ import { type Baseline, readBaseline, takeProtectedSnapshot } from '../../../src
 import { HeldDirectory } from '../../../src/tiers/workspace/held-directory.ts';
 import { setAside } from '../../../src/tiers/workspace/set-aside.ts';
 import type { Snapshot } from '../../../src/tiers/workspace/snapshot.ts';
-import { makeGround, put } from './fixture.ts';
+import { put } from './fixture.ts';
 
 const HOOK = '.git/hooks/pre-push';
 
+/** On a disk: the times of files in memory do not tell of every write. */
 async function bed() {
-  const { workspace } = makeGround();
+  const workspace = mkdtempSync('/var/tmp/palisade-set-aside-');
+  onTestFinished(() => rmSync(workspace, { recursive: true, force: true }));
   put(workspace, HOOK, 'mine', 0o755);
   const root = HeldDirectory.open(workspace);
   onTestFinished(() => root.close());
