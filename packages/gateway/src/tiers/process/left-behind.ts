@@ -68,8 +68,8 @@ type Beginning = {
 };
 
 /**
- * Looks at the workspace and copies its protected files; null where it cannot be read. Throws where the copies cannot be
- * kept for the case that the gateway is killed.
+ * Looks at the workspace and copies its protected files; null where it cannot be read. Throws where the copies are needed
+ * and cannot be made, or cannot be kept for the case that the gateway is killed.
  */
 export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before | null> {
   const { identity, fd } = run.held;
@@ -95,8 +95,21 @@ export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before |
   } catch (error) {
     close();
     if (error instanceof CodedError) throw error;
+    // Boundary: without copies nothing could be restored, so where that was asked the command does not start.
+    if (run.isKept) throw unreadable(run.terms.workspace, error);
     return null;
   }
+}
+
+function unreadable(workspace: string, error: unknown): CodedError {
+  const code = (error as { code?: string }).code ?? 'an error';
+  return new CodedError(
+    'tier/unenforceable',
+    `Cannot protect the files of "${workspace}": reading it failed with ${code}, expected a directory that can be read`,
+    {
+      remedy: `Let the user of palisade read it: \`chmod u+rwx "${workspace}"\`, or choose another workspace.`,
+    },
+  );
 }
 
 /** Boundary: a run of another gateway, or around or in this workspace, may have planted what was read. */
