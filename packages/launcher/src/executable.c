@@ -18,7 +18,7 @@
  * A file that only root can change is recognised by its numbers, and executed through the descriptor that showed them.
  * Any other file can be written or replaced at every moment, and a write through shared memory leaves its numbers as
  * they are. So the digest of a program is computed here, while a lease keeps the file from being opened for writing; the
- * kernel keeps it from that as soon as it is executed. Where there is no lease, a copy in sealed memory is executed. A
+ * kernel keeps it from that as soon as it is executed. Without a lease, a copy in sealed memory is executed. A
  * script is opened by its interpreter, by a path, so it is copied to where nothing outside of this run can reach it.
  */
 

@@ -9,7 +9,7 @@ const MAX_KEY_BYTES = 4096;
 /** The text of a private key. Boundary: one that others could have read or written proves nothing. */
 export function readPrivate(path: string): string {
   const bytes = readPrivateFile(path, MAX_KEY_BYTES);
-  if (bytes === null) throw new TypeError('there is no such file');
+  if (bytes === null) throw new TypeError('the file is missing');
   return bytes.toString('utf8');
 }
 

@@ -114,7 +114,7 @@ function formsOf(fields: readonly Field[]): readonly FormSyntax[] {
   return MULTIPART_TYPE.test(type) ? [MULTIPART] : [];
 }
 
-/** The header by which the names of a form cannot be read here; null where they can, or where it is none. */
+/** The header that makes the field names of a form unreadable here; null if they are readable or the body is not a form. */
 function unreadableForm(fields: readonly Field[]): string | null {
   if (formsOf(fields).length === 0) return null;
   const unreadable = fields.find(({ name, value }) => {

@@ -192,7 +192,7 @@ for (const { patterns } of Object.values(PROTECTED)) {
   }
 }
 
-/** Why this path without links is no workspace, as the end of a sentence about it; null where it may be one. */
+/** Why this path without links cannot be a workspace, as the end of a sentence about it; null if it can. */
 export function protectedPlace(path: string): string | null {
   // Boundary: the names are the same in every case, as on file systems that ignore it.
   const folded = path.normalize('NFKC').toUpperCase().toLowerCase();

@@ -164,7 +164,7 @@ export function homeKey(
   return home === null || facts === undefined ? '' : `${facts.dev}:${facts.ino} ${home.rest}`;
 }
 
-/** Does something with the open directory that a path is in; throws where there is no such directory any more. */
+/** Passes the open parent directory of a path, and its last name, to `act`; throws if the directory is gone. */
 export function inDirectory<T>(
   root: HeldDirectory,
   path: string,

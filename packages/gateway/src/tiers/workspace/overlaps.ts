@@ -71,7 +71,7 @@ export function shareBaseline(own: Baseline, workspace: string, others: readonly
   }, own);
 }
 
-/** Boundary: by device and path there, so that a bind mount is no other directory. */
+/** Boundary: compared by device and path on it, so that a bind mount does not count as another directory. */
 function locate(paths: readonly [string, string]): [string, string] {
   const mounts = parseMounts(orElse(() => readFileSync('/proc/self/mountinfo', 'utf8'), ''));
   return [locationOf(paths[0], mounts), locationOf(paths[1], mounts)];

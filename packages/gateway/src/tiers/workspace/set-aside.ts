@@ -179,7 +179,7 @@ function isCopyOf(copy: Copy, { entry, row, bytes }: Pick<Written, 'entry' | 'ro
 function takeBack(scene: Scene, entry: Entry, row: ProtectedName): TakenBack | null {
   const { path } = entry;
   const copy = scene.baseline.copies.get(path);
-  // Only where there is no copy do the times have to tell.
+  // The times are used only for a file that was not copied.
   const isUncopied = copy?.bytes === null && copy.entry.kind === 'file';
   const isSame = isUncopied && isUntouched(copy.entry, entry);
   if (isSame && !copy.isFresh && scene.timesTell) return null;

@@ -110,7 +110,7 @@ describe('planB()', () => {
     expect(below.told).toContain('cwd=./src');
   });
 
-  test('names its directories by what was judged, whoever runs it', () => {
+  test('names its directories by what was judged, for root and for an ordinary user', () => {
     const directories = { workspace: '5:6', cwd: '5:7' };
     const terms = { cwd: '/home/ada/project/src', directories };
     expect(planned(terms).told).toContain('cwd=5:7:/home/ada/project/src');
