@@ -57,16 +57,8 @@ const QUIET = [
   'tests/attacks/{policy,skill,wasm}-*.test.ts',
 ];
 
-/** Tests of what has no state and starts nothing share their worker, so that modules are loaded once for many of them. */
-const PURE = [
-  'packages/sdk/test/*.test.ts',
-  'packages/gateway/test/{core,config}/**/*.test.ts',
-  'packages/gateway/test/skills/{manifest,audit,package}/**/*.test.ts',
-];
-
-/** What a test changes for its whole process; such a test shares its worker with no other. */
-const CHANGES_ITS_PROCESS =
-  /syncBuiltinESMExports|cheap-scrypt|vi\.(mock|doMock|stub|spyOn|useFakeTimers)|process\.(chdir|umask|on)\(|process\.env[.[]\S+ =/;
+/** What a test changes in its process for good; such a test shares its worker with no other. */
+const CHANGES_ITS_PROCESS = /syncBuiltinESMExports|cheap-scrypt|vi\.(mock|doMock)|process\.on\(/;
 
 function changesItsProcess(path: string): boolean {
   return CHANGES_ITS_PROCESS.test(readFileSync(path, 'utf8'));
@@ -78,35 +70,27 @@ const ALONE = [...FOLDERS, 'tests']
   .flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   )
-  .filter((path) => path.endsWith('.test.ts') && changesItsProcess(path));
+  .filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules') && changesItsProcess(path));
 
 export default defineConfig({
   test: {
     projects: [
       project({
-        name: 'pure',
-        include: PURE,
-        exclude: ALONE,
-        order: 0,
-        timeoutMs: 60_000,
-        isolate: false,
-      }),
-      project({
         name: 'parts',
         include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts', ...QUIET],
-        exclude: [...PURE, ...ALONE],
-        order: 1,
+        exclude: ALONE,
+        order: 0,
         timeoutMs: 120_000,
         isolate: false,
       }),
-      project({ name: 'alone', include: ALONE, order: 2, timeoutMs: 120_000 }),
+      project({ name: 'alone', include: ALONE, order: 1, timeoutMs: 120_000 }),
       // Stories and attacks start daemons and processes and look at the whole machine.
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
         exclude: [...QUIET, ...ALONE],
         isolate: false,
-        order: 3,
+        order: 2,
         timeoutMs: 180_000,
       }),
     ],

@@ -285,6 +285,8 @@ async function spring(
   const here = join(jail.workspace, folder);
   const sprung = join(dirname(jail.workspace), `sprung-${number}`);
   makeFolder(here, jail);
+  // What other traps left would be looked at in every run to come.
+  if (!isRoot) onTestFinished(() => rmSync(here, { recursive: true, force: true }));
   if (trap.before !== undefined) {
     const env = { ...HOST_ENV, TRAP: `touch ${sprung}` };
     const where = { cwd: here, env, ...jail.ids };
