@@ -84,7 +84,8 @@ function refusal({ code, message, remedy }: Refused): CodedError {
 
 /** Makes a sandbox. Nothing of it is left when this throws. */
 export async function openSandbox(kit: SandboxKit, tier: CommandTier, wish: Wish): Promise<Ready> {
-  const unfit = checkMounts(tier, kit, wish.terms.workspace);
+  const mounts = readMounts();
+  const unfit = checkMounts(tier, kit, wish.terms.workspace, mounts);
   if (unfit !== null) throw refusal(unfit);
   const group = kit.makeGroup(wish.id, wish.terms);
   const removeGroup = async () => group?.remove().catch(() => undefined);
@@ -92,7 +93,7 @@ export async function openSandbox(kit: SandboxKit, tier: CommandTier, wish: Wish
     const cgroupFds = group?.descriptors ?? [];
     const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: cgroupFds.length, group });
     // Taken before it is made: after a change in the meantime it matches no later plan.
-    const identity = wish.isSpare === true ? identityOf(plan, wish) : '';
+    const identity = wish.isSpare === true ? identityOf(plan, wish, mounts) : '';
     const sources = { args: plan.args, workspaceFd: wish.held.fd, launcher: kit.launcher, cgroupFds };
     const open = openDescriptors(plan.descriptors, sources);
     const { descriptors, wordsIndex } = open;
@@ -185,13 +186,14 @@ const BINDS = ['--ro-bind', '--bind'];
 export function identityOf(
   { words, args, descriptors }: CommandPlan,
   { terms, held }: Pick<Wish, 'terms' | 'held'>,
+  mounts = readMounts(),
 ): string {
   const { memoryBytes, processes } = terms.limits;
   const sources = args.filter((_, index) => BINDS.includes(args[index - 1] ?? ''));
   return JSON.stringify([
     ...[words, args, descriptors.map((each) => descriptorText(each, held)), memoryBytes, processes],
     ...[held.identity, sources.map((path) => fileText(() => statSync(path, { bigint: true })))],
-    readMounts(),
+    mounts,
   ]);
 }
 

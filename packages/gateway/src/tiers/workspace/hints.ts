@@ -3,7 +3,7 @@
  * the programs that git runs. It is read from the workspace, from the repository that the workspace lies in, and from
  * the settings of the user. A relative path counts at the top of every work tree, as linked ones share the configuration.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, posix } from 'node:path';
 import { ancestorsOf, isWithin } from '../../core/paths.ts';
@@ -153,7 +153,8 @@ export function isBelowRepository(directory: string): boolean {
 
 /** The repository of a work tree, by its `.git`, a directory or a file that names one. */
 function repositoryOf(top: string): string | null {
-  const path = orElse(() => realpathSync(`${top}/.git`), null);
+  const name = `${top}/.git`;
+  const path = isThere(name) ? orElse(() => realpathSync.native(name), null) : null;
   if (path === null) return null;
   const pointer = readText(path);
   return pointer === null ? path : posix.resolve(top, pointer.replace(/^gitdir: ?/, '').trim());
@@ -172,6 +173,7 @@ const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** Boundary: what an earlier run put there is read as data, neither for ever nor without end. */
 function readBounded(path: string): Buffer | null {
+  if (!isThere(path)) return null;
   return orElse(() => {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -181,4 +183,9 @@ function readBounded(path: string): Buffer | null {
       closeSync(fd);
     }
   }, null);
+}
+
+/** Most of the files that are looked for are missing, and an error costs more than a look. */
+function isThere(path: string): boolean {
+  return orElse(() => statSync(path, { throwIfNoEntry: false }), undefined) !== undefined;
 }
