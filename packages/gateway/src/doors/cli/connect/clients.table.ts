@@ -39,6 +39,14 @@ export type McpClient = {
   readonly project: string | null;
   /** Folders and files that exist where the client is installed. */
   readonly signs: readonly Location[];
+  /** Its programs; one of them on the search path means that the client is installed. */
+  readonly programs: readonly string[];
+  /** The text that a new file begins with: what the client demands besides servers. */
+  readonly start: string;
+  /** An application without a project: it starts servers in `/` or in the home directory. */
+  readonly isDesktop: boolean;
+  /** A file that the client no longer reads once the user's file exists. */
+  readonly hides: Location | null;
   /** `jsonc` takes comments and trailing commas; whether a client of `json` does is not known. */
   readonly format: 'json' | 'jsonc' | 'yaml' | 'toml';
   /** The key at the top of the file that holds the servers. */
@@ -69,6 +77,10 @@ const HTTP: HttpForm = { url: 'url', headers: HEADERS, more: { type: 'http' } };
 /** What most clients have in common; a row names what differs. */
 const USUAL = {
   project: null,
+  programs: [],
+  start: '',
+  isDesktop: false,
+  hides: null,
   format: 'json',
   key: 'mcpServers',
   isList: false,
@@ -82,9 +94,15 @@ const NEW_SESSION = 'Start a new session.';
 
 type ClientRow = Omit<McpClient, keyof typeof USUAL> & Partial<McpClient>;
 
-const CODE_STORAGE = 'Code/User/globalStorage';
-const CLINE = `${CODE_STORAGE}/saoudrizwan.claude-dev`;
-const ROO = `${CODE_STORAGE}/rooveterinaryinc.roo-cline`;
+/** Editors that are VS Code by another name: each keeps the files of extensions below its own folder. */
+const EDITORS = ['Code', 'Code - Insiders', 'Cursor', 'Windsurf', 'VSCodium'];
+const storageOf = (extension: string, path = ''): readonly Location[] =>
+  EDITORS.map((editor) => app(`${editor}/User/globalStorage/${extension}${path}`));
+const CLINE = 'saoudrizwan.claude-dev';
+const ROO = 'rooveterinaryinc.roo-cline';
+/** Gemini CLI and Qwen Code ask of a folder whether it is trusted, and remember the answer. */
+const trustIn = (folder: string) =>
+  `Start a new session in a folder that it trusts: elsewhere it starts no MCP servers. Its command /permissions trusts a folder; ~/${folder}/trustedFolders.json lists them.`;
 
 const ROWS: readonly ClientRow[] = [
   {
@@ -98,6 +116,7 @@ const ROWS: readonly ClientRow[] = [
       win32: [app('Claude/claude_desktop_config.json')],
     },
     signs: [app('Claude'), app('claude')],
+    isDesktop: true,
     http: null,
     next: RESTART,
   },
@@ -108,6 +127,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(home('.claude.json')),
     project: '.mcp.json',
     signs: [home('.claude.json'), home('.claude')],
+    programs: ['claude'],
     next: NEW_SESSION,
   },
   {
@@ -117,6 +137,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(home('.cursor/mcp.json')),
     project: '.cursor/mcp.json',
     signs: [home('.cursor')],
+    programs: ['cursor', 'cursor-agent'],
     format: 'jsonc',
   },
   {
@@ -126,6 +147,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(app('Code/User/mcp.json')),
     project: '.vscode/mcp.json',
     signs: [app('Code/User')],
+    programs: ['code'],
     format: 'jsonc',
     key: 'servers',
     stdio: { ...COMMAND, more: { type: 'stdio' } },
@@ -137,6 +159,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(home('.codex/config.toml')),
     project: '.codex/config.toml',
     signs: [home('.codex')],
+    programs: ['codex'],
     format: 'toml',
     key: 'mcp_servers',
     http: { url: 'url', headers: ['http_headers'], more: {} },
@@ -149,10 +172,24 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(home('.gemini/settings.json')),
     project: '.gemini/settings.json',
     signs: [home('.gemini/settings.json')],
+    programs: ['gemini'],
     format: 'jsonc',
     stdio: { ...COMMAND, more: { trust: false } },
     http: { url: 'httpUrl', headers: HEADERS, more: { trust: false } },
-    next: NEW_SESSION,
+    next: trustIn('.gemini'),
+  },
+  {
+    id: 'qwen',
+    name: 'Qwen Code',
+    why: 'Made from Gemini CLI: the address is `httpUrl`; `trust: false` keeps its own confirmation of calls.',
+    user: everywhere(home('.qwen/settings.json')),
+    project: '.qwen/settings.json',
+    signs: [home('.qwen')],
+    programs: ['qwen'],
+    format: 'jsonc',
+    stdio: { ...COMMAND, more: { trust: false } },
+    http: { url: 'httpUrl', headers: HEADERS, more: { trust: false } },
+    next: trustIn('.qwen'),
   },
   {
     id: 'windsurf',
@@ -160,6 +197,7 @@ const ROWS: readonly ClientRow[] = [
     why: 'The address is `serverUrl`.',
     user: everywhere(home('.codeium/windsurf/mcp_config.json')),
     signs: [home('.codeium/windsurf')],
+    programs: ['windsurf'],
     http: { url: 'serverUrl', headers: HEADERS, more: {} },
   },
   {
@@ -168,31 +206,40 @@ const ROWS: readonly ClientRow[] = [
     why: 'The address is `serverUrl`; newer builds moved the file.',
     user: everywhere(home('.gemini/antigravity/mcp_config.json'), home('.gemini/config/mcp_config.json')),
     signs: [home('.gemini/antigravity'), home('.gemini/config/mcp_config.json')],
+    programs: ['antigravity'],
     http: { url: 'serverUrl', headers: HEADERS, more: {} },
   },
   {
     id: 'cline',
     name: 'Cline',
-    why: 'An extension of VS Code; the type of an address is `streamableHttp`.',
-    user: everywhere(app(`${CLINE}/settings/cline_mcp_settings.json`)),
-    signs: [app(CLINE)],
+    why: 'Its CLI and its extension share the file; older extensions have one per editor. The type of an address is `streamableHttp`.',
+    user: everywhere(
+      home('.cline/data/settings/cline_mcp_settings.json'),
+      ...storageOf(CLINE, '/settings/cline_mcp_settings.json'),
+    ),
+    signs: [home('.cline'), ...storageOf(CLINE)],
+    programs: ['cline'],
     http: { url: 'url', headers: HEADERS, more: { type: 'streamableHttp' } },
   },
   {
     id: 'roo-code',
     name: 'Roo Code',
-    why: 'An extension of VS Code; the type of an address is `streamable-http`.',
-    user: everywhere(app(`${ROO}/settings/mcp_settings.json`)),
+    why: 'An extension of VS Code and its kin; the type of an address is `streamable-http`.',
+    user: everywhere(...storageOf(ROO, '/settings/mcp_settings.json')),
     project: '.roo/mcp.json',
-    signs: [app(ROO)],
+    signs: storageOf(ROO),
     http: { url: 'url', headers: HEADERS, more: { type: 'streamable-http' } },
   },
   {
     id: 'continue',
     name: 'Continue',
-    why: 'YAML with a list of named servers; headers are below `requestOptions`.',
+    why: 'YAML with a list of named servers; a file needs `name`, `version` and `schema`; headers are below `requestOptions`.',
     user: everywhere(home('.continue/config.yaml')),
+    project: '.continue/mcpServers/palisade.yaml',
     signs: [home('.continue')],
+    programs: ['cn'],
+    start: 'name: Local Config\nversion: 1.0.0\nschema: v1\n',
+    hides: home('.continue/config.json'),
     format: 'yaml',
     isList: true,
     isNamed: true,
@@ -208,6 +255,7 @@ const ROWS: readonly ClientRow[] = [
       win32: [app('Block/goose/config/config.yaml')],
     },
     signs: [config('goose'), app('Block/goose')],
+    programs: ['goose'],
     format: 'yaml',
     key: 'extensions',
     isNamed: true,
@@ -222,6 +270,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(config('opencode/opencode.json'), config('opencode/opencode.jsonc')),
     project: 'opencode.json',
     signs: [config('opencode')],
+    programs: ['opencode'],
     format: 'jsonc',
     key: 'mcp',
     stdio: { command: 'command', args: null, more: { type: 'local', enabled: true } },
@@ -239,6 +288,7 @@ const ROWS: readonly ClientRow[] = [
     },
     project: '.zed/settings.json',
     signs: [config('zed'), app('Zed')],
+    programs: ['zed', 'zeditor'],
     format: 'jsonc',
     key: 'context_servers',
     http: { url: 'url', headers: HEADERS, more: {} },
@@ -250,6 +300,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(config('amp/settings.json'), config('amp/settings.jsonc')),
     project: '.amp/settings.json',
     signs: [config('amp')],
+    programs: ['amp'],
     format: 'jsonc',
     key: 'amp.mcpServers',
     next: NEW_SESSION,
@@ -260,6 +311,8 @@ const ROWS: readonly ClientRow[] = [
     why: 'Older builds keep the file in the cache folder.',
     user: everywhere(home('.lmstudio/mcp.json'), home('.cache/lm-studio/mcp.json')),
     signs: [home('.lmstudio'), home('.cache/lm-studio')],
+    programs: ['lms'],
+    isDesktop: true,
   },
   {
     id: 'kiro',
@@ -268,6 +321,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(home('.kiro/settings/mcp.json')),
     project: '.kiro/settings/mcp.json',
     signs: [home('.kiro')],
+    programs: ['kiro', 'kiro-cli'],
     http: { url: 'url', headers: HEADERS, more: {} },
   },
   {
@@ -277,6 +331,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(home('.copilot/mcp-config.json')),
     project: '.github/mcp.json',
     signs: [home('.copilot')],
+    programs: ['copilot'],
     stdio: { ...COMMAND, more: { type: 'local', tools: ['*'] } },
     http: { url: 'url', headers: HEADERS, more: { type: 'http', tools: ['*'] } },
     next: NEW_SESSION,
@@ -288,6 +343,7 @@ const ROWS: readonly ClientRow[] = [
     user: everywhere(home('.vibe/config.toml')),
     project: '.vibe/config.toml',
     signs: [home('.vibe')],
+    programs: ['vibe'],
     format: 'toml',
     key: 'mcp_servers',
     isList: true,

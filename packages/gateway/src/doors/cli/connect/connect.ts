@@ -16,6 +16,7 @@ import {
   agentOf,
   type ClientTarget,
   chooseClient,
+  demandNothingHidden,
   fileOf,
   isFound,
   machineOf,
@@ -80,6 +81,7 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
   const { file, source, own, scope } = target;
   const wrapped = textOf(invocation, 'wrap');
   demandCompatible(invocation, client);
+  demandNothingHidden(target, machineOf(invocation));
   // The token that the file has already, where it is still valid.
   const old = flags.http === true ? tokenAt(source, own) : null;
   const held = old !== null && (await isValid(invocation, old)) ? old : null;
@@ -201,7 +203,13 @@ function notesOf(invocation: Invocation, target: ClientTarget): readonly string[
     );
   else if (flags.file === undefined && !isFound(client, machineOf(invocation)))
     notes.push(`${client.name} was not found on this machine.`);
-  if (flags.http !== true && flags.wrap === undefined && rootFlags(invocation, target).length === 0)
+  const needsRoot =
+    flags.http !== true && flags.wrap === undefined && rootFlags(invocation, target).length === 0;
+  if (needsRoot && client.isDesktop)
+    notes.push(
+      `${client.name} starts palisade outside of any project, where its commands are refused unless process.workspaces in palisade.toml names a directory. Run \`palisade connect ${client.id} --workspace DIR\` with the directory that they may work in.`,
+    );
+  else if (needsRoot)
     notes.push(
       `Unless process.workspaces in palisade.toml names directories, commands of ${client.name} work where it starts palisade, and only if that is in a project. Name directories with --workspace DIR.`,
     );

@@ -51,7 +51,12 @@ export function argvOf({ stdio }: McpClient, entry: unknown): readonly string[] 
 /** The arguments of `palisade` where an entry starts `palisade mcp`; null when it starts something else. */
 export function ownArguments(client: McpClient, entry: unknown): readonly string[] | null {
   const argv = argvOf(client, entry) ?? [];
-  const index = argv.slice(0, 2).findIndex((each) => /(^|[\\/])palisade(\.js|\.cmd|\.exe)?$/.test(each));
+  // As `palisade`, as a file of Node, and by a package runner with flags of its own: `npx -y palisade`.
+  const index = argv.findIndex(
+    (each, i) =>
+      /(^|[\\/])palisade(\.js|\.cmd|\.exe|@[\w.-]+)?$/.test(each) &&
+      argv.slice(1, i).every((flag) => flag.startsWith('-')),
+  );
   const own = argv.slice(index + 1);
   return index !== -1 && own[0] === 'mcp' ? own : null;
 }

@@ -38,7 +38,7 @@ export function planConnect(source: Source, { server, url }: OwnEntry, connectio
   const { client, name } = source;
   const old = serverNamed(source, server)?.value;
   const entry = entryFor(client, server, connection);
-  if (old === undefined) return { text: withServer(source, server, entry), isNew: true };
+  if (old === undefined) return { text: withServer(begun(source), server, entry), isNew: true };
   if (!isOurs(client, old, url))
     throw wrongUsage(
       `Cannot connect ${client.name}: "${server}" in "${name}" is another server, expected ours or a free name`,
@@ -47,6 +47,11 @@ export function planConnect(source: Source, { server, url }: OwnEntry, connectio
   // What the owner has added to the entry stays.
   const added = Object.entries(isTable(old) ? old : {}).filter(([key]) => !keysOf(client).includes(key));
   return changed(source, server, { ...Object.fromEntries(added), ...entry });
+}
+
+/** The text to which the first server is added: an empty file gets what the client demands besides servers. */
+function begun(source: Source): Source {
+  return source.text.trim() === '' ? { ...source, text: source.client.start } : source;
 }
 
 /** The token of our entry; null when it has none. */
@@ -72,8 +77,20 @@ export function planWrap(source: Source, server: string, { program, flags }: Wra
   if (isOurs(client, old, '')) throw refuse('it leads to palisade already', 'another server');
   const argv = argvOf(client, old);
   if (argv === null || !isTable(old)) throw refuse('it is not started by a command', 'a server that is');
-  const rest = wrappedIn(client, old) === null ? [...flags, '--', ...argv] : ownArguments(client, old);
-  return changed(source, server, { ...old, ...commandFor(client, [...program, ...(rest ?? [])]) });
+  const own = wrappedIn(client, old) === null ? null : ownArguments(client, old);
+  const rest = own === null ? [...flags, '--', ...argv] : withWorkspace(own, flags);
+  return changed(source, server, { ...old, ...commandFor(client, [...program, ...rest]) });
+}
+
+/** The arguments of a wrapped server, with the directory that is named now. */
+function withWorkspace(own: readonly string[], flags: readonly string[]): readonly string[] {
+  const named = flags.slice(flags.indexOf('--workspace'), flags.indexOf('--workspace') + 2);
+  if (!flags.includes('--workspace')) return own;
+  const end = own.indexOf('--');
+  const kept = own
+    .slice(0, end)
+    .filter((each, index) => each !== '--workspace' && own[index - 1] !== '--workspace');
+  return [...kept, ...named, ...own.slice(end)];
 }
 
 function changed(source: Source, server: string, entry: Readonly<Record<string, unknown>>): Planned {
@@ -97,7 +114,7 @@ export function planDisconnect(source: Source, own: OwnEntry, earlier: readonly 
   if (ours === null && wrapped.length === 0) return null;
   const token = ours === null ? null : tokenIn(client, ours.value);
   const removed = ours?.name ?? null;
-  const before = [...earlier, ''].find((text) => isBefore({ ...source, text }, source, ours, wrapped));
+  const before = [...earlier, ''].find((text) => isBefore(begun({ ...source, text }), source, ours, wrapped));
   if (before !== undefined) {
     const text = before === '' && !earlier.includes('') ? null : before;
     return { text, isRestored: true, removed, unwrapped: wrapped.map(({ name }) => name), kept: [], token };
@@ -123,8 +140,16 @@ function isBefore(old: Source, now: Source, ours: Server | null, wrapped: readon
       if (serverNamed(old, ours.name) !== undefined) return false;
       text = withServer({ ...old, text }, ours.name, ours.value as Readonly<Record<string, unknown>>);
     }
-    return text === now.text;
+    return text === now.text || bared({ ...old, text }) === bared(now);
   });
+  // What a second `connect` or `--wrap` wrote may have another layout than the first; everything around it counts.
+  function bared(source: Source): string {
+    const unwrapped = wrapped.reduce((text, { name }) => {
+      const entry = serverNamed({ ...source, text }, name)?.value;
+      return withServer({ ...source, text }, name, { ...(entry as object), ...commandFor(client, ['x']) });
+    }, source.text);
+    return ours === null ? unwrapped : withServer({ ...source, text: unwrapped }, ours.name, null);
+  }
 }
 
 /** Undoes one server after the other; one that cannot be undone keeps none of the others from it. */

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../../../config/environment.ts';
 import { loadConfig } from '../../../config/load.ts';
@@ -67,6 +67,19 @@ export async function targetOf(invocation: Invocation, client: McpClient) {
   return { client, scope, file, source, own };
 }
 
+/** Boundary: a new file must not replace the settings that the client has in another one. */
+export function demandNothingHidden({ client, scope, file }: ClientTarget, machine: Machine): void {
+  const { name, hides } = client;
+  const { path, text } = file;
+  if (hides === null || scope !== 'user' || text !== null) return;
+  const hidden = pathOf(hides, machine);
+  if (path !== fileOf(client, scope, machine) || !existsSync(hidden)) return;
+  throw wrongUsage(
+    `Cannot create "${path}": ${name} would no longer read "${hidden}", expected settings in the new form`,
+    `Move the settings to ${path} first, or use --project.`,
+  );
+}
+
 /** The address of the MCP endpoint of this gateway, from its configuration. */
 export async function urlOf({ stateDir }: Invocation): Promise<string> {
   const { http } = await loadConfig({ stateDir: stateDir.path });
@@ -103,10 +116,21 @@ export function fileOf(client: McpClient, scope: FileScope, machine: Machine): s
 
 /** Whether the client is on this machine. An empty folder does not count: `disconnect` leaves one behind. */
 export function isFound(client: McpClient, machine: Machine): boolean {
-  return client.signs.some((location) => {
+  const hasSign = client.signs.some((location) => {
     const path = pathOf(location, machine);
     return existsSync(path) && orElse(() => readdirSync(path).length, 1) > 0;
   });
+  return hasSign || client.programs.some((program) => isOnPath(program, machine));
+}
+
+function isOnPath(program: string, { env, platform }: Machine): boolean {
+  const folders = (variable(env, 'PATH') ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
+  const names = platform === 'win32' ? [`${program}.exe`, `${program}.cmd`] : [program];
+  return folders.some((folder) => names.some((name) => existsSync(join(folder, name))));
+}
+
+function variable(env: Environment, name: string): string | undefined {
+  return env.entries().find(([key]) => key === name)?.[1];
 }
 
 function pathOf({ from, path }: Location, { env, platform }: Machine): string {
@@ -114,7 +138,7 @@ function pathOf({ from, path }: Location, { env, platform }: Machine): string {
     throw wrongUsage('Cannot find the files of clients: there is no home directory, expected HOME or --file');
   const home = resolve(env.home);
   const named = (name: string): string | null => {
-    const value = env.entries().find(([key]) => key === name)?.[1];
+    const value = variable(env, name);
     return value !== undefined && isAbsolute(value) ? value : null;
   };
   const config = named('XDG_CONFIG_HOME') ?? join(home, '.config');

@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -307,7 +308,7 @@ describe('palisade connect', () => {
     await run(['connect', 'cursor']);
     await run(['connect', 'cursor', '--wrap', 'mine']);
     const { clients } = (await json(['connect', '--list'])) as { clients: readonly { id: string }[] };
-    expect(clients).toHaveLength(19);
+    expect(clients).toHaveLength(20);
     const of = (id: string) => clients.find((each) => each.id === id);
     expect(of('cursor')).toMatchObject({
       found: true,
@@ -323,6 +324,31 @@ describe('palisade connect', () => {
     expect(of('zed')).toMatchObject({ found: false, connected: [], wrapped: [], problem: null });
     const { out } = await run(['connect']);
     expect(out).toMatch(/^cursor +Cursor +yes +palisade, mine \(wrapped\) +\//m);
+  });
+
+  test('creates no file that would hide the settings of Continue, and removes one that it created', async () => {
+    const { run, json, write, home } = makeScratchHome();
+    const old = write('.continue/config.json', '{"models": []}');
+    const refused = await run(['connect', 'continue']);
+    expect(refused.err).toContain(`Continue would no longer read "${old}"`);
+    expect(refused.status).toBe(64);
+    expect(existsSync(`${home}/.continue/config.yaml`)).toBe(false);
+    expect(await json(['disconnect', 'continue'])).toMatchObject({ status: 'not connected' });
+    rmSync(old);
+    await run(['connect', 'continue']);
+    expect(textOf(`${home}/.continue/config.yaml`)).toMatch(
+      /^name: .+\nversion: .+\nschema: v1\nmcpServers:\n {2}- name: palisade\n/,
+    );
+    expect(await json(['disconnect', 'continue'])).toMatchObject({ status: 'disconnected', deleted: true });
+    expect(existsSync(`${home}/.continue/config.yaml`)).toBe(false);
+  });
+
+  test('says to the user of a desktop application which flag its commands need', async () => {
+    const { json, project } = makeScratchHome();
+    const notesOf = async (...args: string[]) => (await json(['connect', ...args, '--dry-run'])).notes;
+    const needed = expect.stringContaining('palisade connect claude-desktop --workspace DIR');
+    expect(await notesOf('claude-desktop')).toContainEqual(needed);
+    expect(await notesOf('claude-desktop', '--workspace', project)).not.toContainEqual(needed);
   });
 
   test('wraps a server, and disconnect starts it as before', async () => {

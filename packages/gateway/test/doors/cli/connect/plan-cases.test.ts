@@ -262,6 +262,19 @@ describe('planWrap()', () => {
     expect(edited?.text).toBe(text.replace('b1', 'c1'));
   });
 
+  test.each([
+    ['npx', '-y', 'palisade'],
+    ['npx', '--yes', '--quiet', 'palisade@0.1.0'],
+    ['/usr/bin/node', '/x/palisade.js'],
+  ])('does not wrap a second time what %s %s starts through the gateway', (...program) => {
+    const [command, ...args] = [...program, 'mcp', 'wrap', '--name', 'files', '--', 'npx', 'files-server'];
+    const text = JSON.stringify({ mcpServers: { files: { command, args } } });
+    const after = planWrap(sourceOf('cursor', text), 'files', WRAPPER)?.text ?? '';
+    expect(after.match(/"wrap"/g)).toHaveLength(1);
+    const undone = planDisconnect(sourceOf('cursor', after), OWN_ENTRY, [text])?.text ?? '';
+    expect(JSON.parse(undone).mcpServers.files).toEqual({ command: 'npx', args: ['files-server'] });
+  });
+
   test('keeps the flags of a wrapped server, and brings the program up to date', () => {
     const old = { ...WRAPPER, program: ['/old/node', '/old/palisade.js'] };
     const text = planWrap(sourceOf('cursor', file), 'files', old)?.text ?? '';

@@ -3,7 +3,7 @@ import type { McpClient } from '../../../../src/doors/cli/connect/clients.table.
 import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { entryFor, plain } from '../../../../src/doors/cli/connect/entry.ts';
 import { planConnect, planDisconnect, planWrap } from '../../../../src/doors/cli/connect/plan.ts';
-import { serverNamed } from '../../../../src/doors/cli/connect/servers.ts';
+import { serverNamed, withServer } from '../../../../src/doors/cli/connect/servers.ts';
 import { existingFor, HTTP, OWN_ENTRY, STDIO, WRAPPER } from './samples.ts';
 
 /** Everything that a reviewer wants to see of one client, in one file. */
@@ -40,6 +40,34 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('the file o
     });
   });
 
+  test.each([
+    [['files', 'mine']],
+    [['mine', 'files']],
+    [['files', 'stdio', 'http', 'mine', 'files']],
+    [['stdio', 'mine', 'http', 'files', 'stdio']],
+  ])('is as before, byte for byte, after %j in this order and one disconnect', (order) => {
+    const server = entryFor(client, 'mine', { kind: 'stdio', argv: ['node', '/my server.js'] });
+    const empty = { client, name: 'the file', text: existingFor(client) };
+    const before = { ...empty, text: withServer(empty, 'mine', server) };
+    const earlier: string[] = [];
+    let { text } = before;
+    for (const [index, each] of order.entries()) {
+      const source = { ...before, text };
+      const flags = [...WRAPPER.flags, '--workspace', `/srv/${index}`];
+      const planned =
+        each === 'stdio' || (each === 'http' && client.http === null)
+          ? planConnect(source, OWN_ENTRY, STDIO)
+          : each === 'http'
+            ? planConnect(source, OWN_ENTRY, HTTP)
+            : planWrap(source, each, { ...WRAPPER, flags });
+      earlier.unshift(text);
+      text = planned?.text ?? text;
+    }
+    const undone = planDisconnect({ ...before, text }, OWN_ENTRY, earlier);
+    expect(undone).toMatchObject({ text: before.text, isRestored: true, kept: [] });
+    expect(undone?.unwrapped).toHaveLength(2);
+  });
+
   test('is not changed a second time', () => {
     const before = { client, name: 'the file', text: existingFor(client) };
     const entries = client.http === null ? [STDIO] : [STDIO, HTTP];
@@ -62,6 +90,6 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('the file o
   });
 });
 
-test('there are golden files of all nineteen clients', () => {
-  expect(new Set(CLIENTS.map(({ id }) => id)).size).toBe(19);
+test('there are golden files of all twenty clients', () => {
+  expect(new Set(CLIENTS.map(({ id }) => id)).size).toBe(20);
 });

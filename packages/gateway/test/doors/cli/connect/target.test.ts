@@ -28,11 +28,8 @@ describe('fileOf()', () => {
     ['gemini', 'linux', '/h/.gemini/settings.json'],
     ['windsurf', 'linux', '/h/.codeium/windsurf/mcp_config.json'],
     ['antigravity', 'linux', '/h/.gemini/antigravity/mcp_config.json'],
-    [
-      'cline',
-      'linux',
-      '/h/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
-    ],
+    ['cline', 'linux', '/h/.cline/data/settings/cline_mcp_settings.json'],
+    ['qwen', 'linux', '/h/.qwen/settings.json'],
     [
       'roo-code',
       'linux',
@@ -59,6 +56,22 @@ describe('fileOf()', () => {
     expect(fileOf(clientOf('opencode'), 'user', here('linux', home))).toMatch(/opencode\.jsonc$/);
   });
 
+  test.each(['Code', 'Code - Insiders', 'Cursor', 'Windsurf', 'VSCodium'])(
+    'finds an older Cline in %s, until it has the file that it shares with its CLI',
+    (editor) => {
+      const home = tempDir();
+      const cline = clientOf('cline');
+      const older = `.config/${editor}/User/globalStorage/saoudrizwan.claude-dev/settings`;
+      for (const folder of [older, '.cline/data/settings']) {
+        mkdirSync(join(home, folder), { recursive: true });
+        writeFileSync(join(home, folder, 'cline_mcp_settings.json'), '{}');
+        expect(fileOf(cline, 'user', here('linux', home))).toBe(
+          join(home, folder, 'cline_mcp_settings.json'),
+        );
+      }
+    },
+  );
+
   test('takes APPDATA and XDG_CONFIG_HOME for what they say, unless they are relative', () => {
     expect(fileOf(clientOf('vscode'), 'user', here('win32', '/h', { APPDATA: '/a' }))).toBe(
       '/a/Code/User/mcp.json',
@@ -83,6 +96,17 @@ describe('isFound()', () => {
       expect([client.id, isFound(client, here('linux', home))]).toEqual([client.id, true]);
     }
   });
+});
+
+test('isFound() sees a client by a program on the search path, and not by a file of another name', () => {
+  const [home, bin] = [tempDir(), tempDir()];
+  writeFileSync(join(bin, 'qwen'), '');
+  const machine = here('linux', home, { PATH: `relative:${bin}` });
+  expect(CLIENTS.filter((client) => isFound(client, machine)).map(({ id }) => id)).toEqual(['qwen']);
+  expect(isFound(clientOf('qwen'), here('win32', home, { PATH: bin }))).toBe(false);
+  for (const { programs } of CLIENTS) for (const program of programs) writeFileSync(join(bin, program), '');
+  const without = CLIENTS.filter((client) => !isFound(client, machine)).map(({ id }) => id);
+  expect(without).toEqual(['claude-desktop', 'roo-code']);
 });
 
 test('isFound() does not take the empty folder for a client that a file of it was removed from', () => {
