@@ -44,7 +44,9 @@ export function printApi({ paths, components }) {
     ({ path, method, operation }) =>
       `  ${operation.operationId}: { method: '${method.toUpperCase()}', path: '${path}' },`,
   );
-  const used = [...replies, ...bodies].join('\n');
+  const events = operations.flatMap(({ operation }) => member(operation, eventsOf(operation), schemas));
+  const problems = operations.flatMap(({ operation }) => member(operation, problemOf(operation), schemas));
+  const used = [...replies, ...bodies, ...events, ...problems].join('\n');
   const named = Object.entries(schemas)
     .filter(([name]) => isReached(name, used, schemas))
     .map(([name, schema]) => {
@@ -56,6 +58,8 @@ export function printApi({ paths, components }) {
     `/** The documents that have a name. */\nexport type Schemas = {\n${named.join('\n')}\n};\n`,
     `/** What operations give as JSON. */\nexport type Replies = {\n${replies.join('\n')}\n};\n`,
     `/** What operations are sent: JSON, or bytes as they are. */\nexport type Bodies = {\n${bodies.join('\n')}\n};\n`,
+    `/** The events of the operations that give some. */\nexport type Events = {\n${events.join('\n')}\n};\n`,
+    `/** The problems of the operations whose problems have members of their own. */\nexport type Problems = {\n${problems.join('\n')}\n};\n`,
     `/** Where operations are. */\nexport const ROUTES = {\n${routes.join('\n')}\n} as const;\n`,
   ].join('\n');
 }
@@ -76,6 +80,14 @@ function member({ operationId }, schema, schemas) {
 function replyOf({ responses, tags }) {
   if (tags.includes('operations')) return undefined;
   return (responses[200] ?? responses[201]).content['application/json']?.schema;
+}
+
+function eventsOf({ responses }) {
+  return (responses[200] ?? responses[201]).content['text/event-stream']?.schema;
+}
+
+function problemOf({ responses }) {
+  return responses['4XX'].content?.['application/problem+json'].schema;
 }
 
 function bodyOf({ requestBody }) {

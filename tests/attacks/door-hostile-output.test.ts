@@ -80,7 +80,7 @@ describe('what a tool says', () => {
           .filter((line) => !/^(event: (started|ended)|data: \{[\s\S]*\}|)$/.test(line)),
       ).toEqual([]);
       const failed = await daemon.call(ada, 'test.fail', { input: { text } });
-      expect(failed.status).toBe(502);
+      expect(failed.status).toBe(422);
       expect(failed.headers['content-type']).toContain('application/problem+json');
       // One line of JSON, whatever was thrown; and a log is one line for each event.
       expect(failed.text.split(/\r\n|\r|\n/)).toHaveLength(1);

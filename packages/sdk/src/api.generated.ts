@@ -91,10 +91,46 @@ export type Schemas = {
     /** It had ended before, and is given again for its idempotency key. */
     readonly replayed?: true | undefined;
   };
+  readonly CallEvent: {
+    readonly event: 'started';
+    readonly data: {
+      readonly callId: string;
+    };
+  } | {
+    readonly event: 'output';
+    readonly data: {
+      readonly stream: 'stdout' | 'stderr';
+      /** What was printed, where it is UTF-8. */
+      readonly text?: string | undefined;
+      /** Its bytes, where they are not. */
+      readonly base64?: string | undefined;
+    };
+  } | {
+    readonly event: 'ended';
+    readonly data: Schemas['Call'];
+  };
   readonly ChangedSkill: Schemas['Skill'] & {
     readonly event: 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
   };
   readonly Checkpoint: Schemas['Envelope'];
+  readonly CreateCallProblem: Schemas['Problem'] & {
+    readonly callId?: string | undefined;
+    readonly output?: Json | undefined;
+    readonly usage?: Schemas['Usage'] | undefined;
+    /** Null where nothing could be recorded. */
+    readonly receipt?: Schemas['Envelope'] | null | undefined;
+    readonly approval?: {
+      readonly id: string;
+      /** A time in UTC. */
+      readonly expiresAt: string;
+      /** What a user runs to approve it. */
+      readonly approveWith: string;
+    } | undefined;
+    /** It had ended before, and is given again for its idempotency key. */
+    readonly replayed?: true | undefined;
+    /** The output was cut off. */
+    readonly truncated?: boolean | undefined;
+  };
   readonly EndedCall: {
     readonly state: 'ended';
     readonly callId: string;
@@ -232,6 +268,30 @@ export type Schemas = {
       /** Why it did not pass; empty where it did. */
       readonly message: string;
     }[];
+  };
+  readonly Problem: {
+    /** `urn:palisade:code:` and the code. */
+    readonly type: string;
+    /** What the code means. */
+    readonly title: string;
+    readonly status: number;
+    /** What happened this time. */
+    readonly detail: string;
+    readonly code: 'ok' | 'door/wrong-usage' | 'door/invalid-call' | 'door/unauthenticated' | 'door/insufficient-scope' | 'door/forbidden-origin' | 'door/not-found' | 'door/method-not-allowed' | 'door/timed-out' | 'door/too-large' | 'door/unsupported-media' | 'door/rate-limited' | 'door/draining' | 'door/already-serving' | 'door/call-open' | 'door/idempotency-conflict' | 'token/unknown' | 'run/unknown' | 'upstream/unknown' | 'upstream/quarantined' | 'tier/upstream-failed' | 'registry/unknown-tool' | 'registry/invalid-input' | 'policy/denied' | 'policy/evaluation-error' | 'policy/unavailable' | 'policy/invalid' | 'policy/changed' | 'policy/locks-out' | 'policy/approval-required' | 'policy/approval-denied' | 'policy/approval-expired' | 'approval/unknown' | 'approval/not-pending' | 'approval/not-allowed' | 'budget/calls-exhausted' | 'budget/wall-exhausted' | 'budget/cpu-exhausted' | 'budget/fuel-exhausted' | 'budget/output-exhausted' | 'budget/egress-exhausted' | 'runner/invalid-workspace' | 'runner/outside-workspace' | 'runner/not-found' | 'runner/not-allowed' | 'runner/environment' | 'runner/invalid-limits' | 'runner/egress-denied' | 'tier/unenforceable' | 'tier/timed-out' | 'tier/cancelled' | 'tier/output-exceeded' | 'tier/invalid-output' | 'tier/tool-error' | 'tier/not-started' | 'tier/unproven' | 'tier/exited' | 'tier/out-of-memory' | 'tier/out-of-cpu' | 'tier/out-of-fuel' | 'tier/trapped' | 'tier/invalid-module' | 'tier/unknown-ending' | 'tier/withdrawn' | 'skill/unknown' | 'skill/invalid-manifest' | 'skill/invalid-package' | 'skill/unsigned' | 'skill/bad-signature' | 'skill/untrusted' | 'skill/downgrade' | 'skill/conflict' | 'skill/incompatible' | 'skill/audit-failed' | 'skill/wrong-state' | 'skill/invalid-grant' | 'skill/quarantined' | 'skill/disabled' | 'skill/revoked' | 'skill/changed' | 'skill/tests-failed' | 'skill/build-failed' | 'journal/unknown-record' | 'attest/unverified' | 'attest/missing-key' | 'config/invalid' | 'store/unwritable' | 'store/full' | 'store/locked' | 'store/corrupt' | 'store/newer' | 'store/clock-behind' | 'vault/missing' | 'vault/locked' | 'vault/unreadable' | 'wasm/malformed' | 'wasm/invalid' | 'wasm/feature' | 'wasm/limit' | 'wasm/link' | 'wasm/out-of-fuel' | 'wasm/trapped' | 'gateway/fault';
+    /** What to do about it. */
+    readonly remedy: string;
+  };
+  readonly ProblemEvent: {
+    readonly event: 'problem';
+    readonly data: Schemas['Problem'];
+  };
+  readonly RecordEvent: {
+    readonly event: 'record';
+    readonly data: Schemas['JournalRecord'];
+  };
+  readonly ReplacePoliciesProblem: Schemas['Problem'] & {
+    readonly problems?: readonly Schemas['PolicyProblem'][] | undefined;
+    readonly warnings?: readonly Schemas['PolicyProblem'][] | undefined;
   };
   readonly ReplacedPolicies: Schemas['Policies'] & {
     readonly warnings: readonly Schemas['PolicyProblem'][];
@@ -457,7 +517,6 @@ export type Schemas = {
     readonly category: string;
     readonly capabilities: readonly string[];
     readonly limits: Schemas['Limits'];
-    readonly inputSchema: { readonly [key: string]: Json };
     readonly outputSchema: { readonly [key: string]: Json };
     readonly artifacts: readonly {
       readonly name: string;
@@ -482,6 +541,8 @@ export type Schemas = {
     readonly description: string;
     readonly risk: 'low' | 'medium' | 'high';
     readonly tier: 'builtin' | 'a' | 'b' | 'c';
+    /** The JSON Schema (2020-12) of its input. */
+    readonly inputSchema: { readonly [key: string]: Json };
   };
   readonly TrustedKey: {
     readonly publisher: string;
@@ -958,6 +1019,18 @@ export type Bodies = {
     /** What it is for. */
     readonly label?: string | undefined;
   };
+};
+
+/** The events of the operations that give some. */
+export type Events = {
+  readonly createCall: Schemas['CallEvent'] | Schemas['ProblemEvent'];
+  readonly followJournal: Schemas['RecordEvent'] | Schemas['ProblemEvent'];
+};
+
+/** The problems of the operations whose problems have members of their own. */
+export type Problems = {
+  readonly createCall: Schemas['CreateCallProblem'];
+  readonly replacePolicies: Schemas['ReplacePoliciesProblem'];
 };
 
 /** Where operations are. */

@@ -139,7 +139,7 @@ export const CODES = {
     'Review the difference with `palisade upstream show NAME`, then run `palisade upstream approve NAME`.',
   ),
   'tier/upstream-failed': failed(
-    502,
+    422,
     'The upstream server did not answer, or its answer violates the protocol.',
     'Read the message; run the command of the server by hand to find the cause.',
   ),
@@ -284,7 +284,7 @@ export const CODES = {
     'Run `palisade doctor` and apply the fix it names.',
   ),
   'tier/timed-out': failed(
-    504,
+    422,
     'The call exceeded its wall-clock limit and was stopped.',
     'Ask for less work, or raise the limit: `--timeout`, or `limits.wall_ms` in the input of a command; at most `ceilings.wall_ms` of palisade.toml.',
   ),
@@ -294,22 +294,22 @@ export const CODES = {
     'Repeat the call if the result is still needed.',
   ),
   'tier/output-exceeded': failed(
-    507,
+    422,
     'The output exceeded its limit and was truncated.',
     'Ask for less output, or raise the limit: `limits.output_bytes` in the input of a command; at most `ceilings.output_bytes` of palisade.toml.',
   ),
   'tier/invalid-output': failed(
-    502,
+    422,
     'The output of the tool does not match its own output schema.',
     'Report it to the author of the tool.',
   ),
   'tier/tool-error': failed(
-    502,
+    422,
     'The tool ran and reported an error.',
     'Read the message and the output; correct the input or the tool.',
   ),
   'tier/not-started': failed(
-    502,
+    422,
     'The command could not be started.',
     'Read the message; correct the command, or run `palisade doctor`.',
   ),
@@ -319,32 +319,32 @@ export const CODES = {
     'Do not rely on what the command did; run `palisade doctor` and apply the fix it names.',
   ),
   'tier/exited': failed(
-    502,
+    422,
     'The command exited with an error status or was ended by a signal.',
     'Read the output of the command for the cause.',
   ),
   'tier/out-of-memory': failed(
-    507,
+    422,
     'The command exceeded its memory limit and was stopped.',
     'Ask for less work at once, or raise the memory limit where the ceiling allows it.',
   ),
   'tier/out-of-cpu': failed(
-    507,
+    422,
     'The command exceeded its CPU time limit and was stopped.',
     'Ask for less work, or raise the limit: `limits.cpu_time_ms` in the input of the command; at most `ceilings.cpu_ms` of palisade.toml.',
   ),
   'tier/out-of-fuel': failed(
-    507,
+    422,
     'The module ran out of fuel and was stopped.',
     'Ask for less work, or raise the fuel limit where the ceiling allows it.',
   ),
   'tier/trapped': failed(
-    502,
+    422,
     'The module trapped, or violated the rules of the ABI.',
     'Report it to the author of the tool, with the message.',
   ),
   'tier/invalid-module': failed(
-    502,
+    422,
     'The module cannot run: it is malformed, exceeds a limit, or imports something that was not granted.',
     'Run `palisade wasm inspect` on the module; rebuild it, or grant what it needs.',
   ),
@@ -537,12 +537,12 @@ export const CODES = {
     'Build it without the imports that the message names.',
   ),
   'wasm/out-of-fuel': failed(
-    507,
+    422,
     'The call ran out of fuel.',
     'Give the call more fuel, or ask for less work.',
   ),
   'wasm/trapped': failed(
-    502,
+    422,
     'The module trapped.',
     'Correct the program; the message says which trap it was.',
   ),

@@ -73,6 +73,25 @@ const call = ending
   })
   .meta({ id: 'Call' });
 
+/** What a problem has that a call ended with; one of the door itself, before there was a call, has none of it. */
+const callProblem = call
+  .pick({ callId: true, output: true, usage: true, receipt: true, approval: true, replayed: true })
+  .extend({ truncated: z.boolean().describe('The output was cut off.') })
+  .partial();
+
+const outputChunk = z.object({
+  stream: z.enum(['stdout', 'stderr']),
+  text: z.string().optional().describe('What was printed, where it is UTF-8.'),
+  base64: z.string().optional().describe('Its bytes, where they are not.'),
+});
+const callEvent = z
+  .discriminatedUnion('event', [
+    z.object({ event: z.literal('started'), data: z.object({ callId: callIdText }) }),
+    z.object({ event: z.literal('output'), data: outputChunk }),
+    z.object({ event: z.literal('ended'), data: call }),
+  ])
+  .meta({ id: 'CallEvent' });
+
 const callFacts = {
   callId: callIdText,
   principal: principalText,
@@ -143,7 +162,12 @@ export const operations: readonly Operation[] = [
       },
     },
     input: callInput,
-    output: { schema: call, sentence: 'The call ran and succeeded; every other ending is a problem.' },
+    output: {
+      schema: call,
+      sentence: 'The call ran and succeeded; every other ending is a problem.',
+      events: callEvent,
+      problem: callProblem,
+    },
     handle: startCall,
   }),
   operation({

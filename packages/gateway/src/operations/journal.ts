@@ -115,7 +115,11 @@ export const operations: readonly Operation[] = [
       },
     },
     input: z.strictObject({ after: z.string().optional() }),
-    output: { type: 'text/event-stream', sentence: 'One event for each record, until the client goes.' },
+    output: {
+      type: 'text/event-stream',
+      sentence: 'One event for each record, until the client goes.',
+      events: z.object({ event: z.literal('record'), data: record }).meta({ id: 'RecordEvent' }),
+    },
     handle: (context, { after }) => new EventStream(followRecords(context, startAfter(context, after))),
   }),
   operation({

@@ -111,6 +111,10 @@ type OutputRule = {
   /** The shape of a document; streams have none. */
   readonly schema?: ZodType;
   readonly sentence: string;
+  /** The events of a stream, each with `event`, its name, and `data`. */
+  readonly events?: ZodType;
+  /** What its problems have besides the members of every problem. */
+  readonly problem?: ZodObject;
   /** Whether something was created: always, or as the document says, with its description. */
   readonly created?:
     | true

@@ -145,7 +145,11 @@ export const operations: readonly Operation[] = [
       ifDigest: sha256.describe('The `filesDigest` that the caller saw.'),
       force: z.boolean().default(false).describe('Also where the caller may not administer afterwards.'),
     }),
-    output: { schema: replaced, sentence: 'The policies that decide from now on.' },
+    output: {
+      schema: replaced,
+      sentence: 'The policies that decide from now on.',
+      problem: checked.pick({ problems: true, warnings: true }).partial(),
+    },
     handle: async (context, { files: texts, ifDigest, force }) => {
       const { gateway } = context;
       const { replacePolicies } = await import('../invoke/replace-policies.ts');

@@ -55,12 +55,22 @@ export const envelope = z
 
 export const scope = z.enum(Object.keys(SCOPES) as [Scope, ...Scope[]]);
 
+/** A whole number of JSON, or of a query in plain digits. */
+export function wholeNumber(min: number, max: number) {
+  const error = `expected a whole number from ${min} to ${max}, in decimal digits alone`;
+  const number = z.int({ error }).min(min, { error }).max(max, { error });
+  // Boundary: `1e3`, `0x10`, `1.0`, `+5` and ` 5` are numbers to some readers and none to others.
+  const read = (raw: unknown) =>
+    typeof raw === 'string' && /^(?:0|[1-9][0-9]{0,15})$/.test(raw) ? Number(raw) : raw;
+  return z.preprocess(read, number).meta({ type: 'integer', minimum: min, maximum: max });
+}
+
 const MOST = 1_000;
 
 /** How many at once, and where the page before ended. */
 export function pageInput(usual: number) {
   return z.strictObject({
-    limit: z.coerce.number().int().min(1).max(MOST).default(usual).describe('How many at most.'),
+    limit: wholeNumber(1, MOST).default(usual).describe('How many at most.'),
     cursor: z
       .string()
       .min(1)

@@ -22,7 +22,13 @@ import {
 const PAGE = 100;
 
 const row = z
-  .object({ id: z.string(), description: z.string(), risk, tier: tierName })
+  .object({
+    id: z.string(),
+    description: z.string(),
+    risk,
+    tier: tierName,
+    inputSchema: z.record(z.string(), anyJson).describe('The JSON Schema (2020-12) of its input.'),
+  })
   .meta({ id: 'ToolRow' });
 
 const tool = row
@@ -30,7 +36,6 @@ const tool = row
     category: z.string(),
     capabilities: z.array(z.string()),
     limits,
-    inputSchema: z.record(z.string(), anyJson),
     outputSchema: z.record(z.string(), anyJson),
     artifacts: z.array(z.object({ name: z.string(), sha256 })),
     title: z.string().optional(),
@@ -76,14 +81,14 @@ export const operations: readonly Operation[] = [
 
 /** A tool in a list of many. */
 function toolRow(shown: Tool) {
-  return pick(shown, ['id', 'description', 'risk', 'tier']);
+  return pick(shown, ['id', 'description', 'risk', 'tier', 'inputSchema']);
 }
 
 /** All that a caller of the tool may know of it. */
 function toolDocument(shown: Tool) {
   return {
     ...toolRow(shown),
-    ...pick(shown, ['category', 'capabilities', 'limits', 'inputSchema', 'outputSchema', 'artifacts']),
+    ...pick(shown, ['category', 'capabilities', 'limits', 'outputSchema', 'artifacts']),
     ...pick(shown, ['skill', 'title', 'annotations']),
   };
 }

@@ -74,6 +74,9 @@ export async function ask(gateway: TestGateway, name: string, request: Request):
     if (!(error instanceof CodedError)) throw error;
     const { code, message: detail, remedy } = error;
     const more = error instanceof OperationProblem ? error.more : {};
+    // Whatever a problem says besides is in the OpenAPI document, and nothing else is.
+    if (error instanceof OperationProblem)
+      expect(rowOf(name).output.problem?.strict().safeParse(more)).toMatchObject({ success: true });
     return { status: CODES[code].httpStatus, body: { ...more, code, detail, remedy } };
   }
 }

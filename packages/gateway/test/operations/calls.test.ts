@@ -55,7 +55,7 @@ describe('POST /v1/calls', () => {
   test('tells a failed call as a problem with its output, usage and receipt', async () => {
     const { gateway } = await openFixture();
     const { status, body } = await calls(gateway).make('test.hold', { timeoutMs: 5 });
-    expect(status).toBe(504);
+    expect(status).toBe(422);
     expect(body).toMatchObject({
       code: 'tier/timed-out',
       output: null,
@@ -252,6 +252,8 @@ describe('lists of calls', () => {
         'limit=1.5',
         'limit=',
         'limit=NaN',
+        ...['limit=1e3', 'limit=0x10', 'limit=1.0', 'limit=%205', 'limit=%2B5', 'limit=05', 'limit=5%0A'],
+        ...['limit=1_0', 'limit=٥', 'limit=true', 'limit=null'],
         'limit=99999999999999999999',
       ],
       ...['cursor=', 'cursor=call_', 'cursor=%00', 'state=gone', 'run=a b'],
@@ -262,6 +264,8 @@ describe('lists of calls', () => {
     };
     for (const query of whole) expect([query, await statusOf(query)]).toEqual([query, 200]);
     for (const query of broken) expect([query, await statusOf(query)]).toEqual([query, 400]);
+    const { body } = await calls(gateway).list(ada, { limit: '1e3' });
+    expect(body.detail).toContain('"limit": expected a whole number from 1 to 1000, in decimal digits alone');
   });
 
   test('of a run that is not there are not there', async () => {

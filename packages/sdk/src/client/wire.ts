@@ -1,4 +1,4 @@
-import type { Bodies, Replies, Schemas } from '../api.generated.ts';
+import type { Bodies, Events, Problems, Replies, Schemas } from '../api.generated.ts';
 
 /* Names for the documents of the HTTP API. Their shapes are those of the gateway's table of operations. */
 
@@ -31,13 +31,12 @@ export type CancelledCall = Replies['cancelCall'];
 export type RunPage = Replies['getRun'];
 
 /** The data of the events of a call; that of `ended` is its document. */
-export type StartedEvent = { readonly callId: string };
-export type OutputEvent = {
-  readonly stream: 'stdout' | 'stderr';
-  /** One of both: text where the bytes are UTF-8, else base64. */
-  readonly text?: string;
-  readonly base64?: string;
-};
+export type StartedEvent = DataOf<'started'>;
+/** One of `text` and `base64`: text where the bytes are UTF-8. */
+export type OutputEvent = DataOf<'output'>;
+type DataOf<Name> = Extract<Events['createCall'], { readonly event: Name }>['data'];
+/** A problem that a call ended with, or that kept a request from becoming one. */
+export type CallProblem = Problems['createCall'];
 
 export type ToolRow = Schemas['ToolRow'];
 export type ToolDocument = Schemas['Tool'];

@@ -181,7 +181,7 @@ export class HttpApp {
     const result = await perform(operation, context, input).catch(problemOrThrow);
     const status =
       result instanceof OperationProblem
-        ? await sendProblem(handling, problemOf(result))
+        ? await sendProblem(handling, problemOf(result), headersOf(result))
         : await sendResult(handling, operation, result);
     return this.#count(operation.http.path, handling, status);
   }
@@ -194,7 +194,10 @@ export class HttpApp {
   async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
     const { method } = handling.request;
     if (method !== 'GET' && method !== 'HEAD') return sendAllowed(handling, ['GET']);
-    if (page.scope !== undefined) await this.#admit(handling, page.scope);
+    if (page.scope !== undefined) {
+      const caller = await this.#admit(handling, page.scope);
+      page.access?.({ gateway: this.#parts.gateway, caller });
+    }
     const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
     return this.#count(handling.path, handling, await sendText(handling, answer));
   }

@@ -3,6 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { doorCall } from '../../invoke/invoke.ts';
 import { callDocument } from '../../operations/call-document.ts';
 import { EventStream, type Operation, operation } from '../../operations/operation.ts';
+import { wholeNumber } from '../../operations/schema-parts.ts';
 import { followCall } from '../../operations/stream-call.ts';
 
 /*
@@ -29,7 +30,7 @@ export const LOCAL_OPERATIONS: readonly Operation[] = [
     input: z.strictObject({
       tool: z.string().max(256),
       run: z.string().max(256).optional(),
-      timeoutMs: z.coerce.number().int().positive().optional(),
+      timeoutMs: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
       rawInput: z.instanceof(Uint8Array),
     }),
     output: { type: 'text/event-stream', sentence: 'The events.' },

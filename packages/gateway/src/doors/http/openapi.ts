@@ -40,7 +40,7 @@ const TAGS: Readonly<Record<string, string>> = {
 };
 
 const problem = z
-  .looseObject({
+  .object({
     type: z.string().describe('`urn:palisade:code:` and the code.'),
     title: z.string().describe('What the code means.'),
     status: z.int(),
@@ -49,6 +49,15 @@ const problem = z
     remedy: z.string().describe('What to do about it.'),
   })
   .meta({ id: 'Problem' });
+
+const problemEvent = z.object({ event: z.literal('problem'), data: problem }).meta({ id: 'ProblemEvent' });
+
+const RETRY_AFTER = {
+  'Retry-After': {
+    description: 'How many seconds to wait, where waiting helps: `door/call-open`, 429 and 503.',
+    schema: { type: 'integer' },
+  },
+};
 
 /** The whole document; the same rows always give the same text. */
 export function openApiDocument(operations: readonly Operation[], version: string) {
@@ -81,6 +90,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
 
 function componentsOf(schemas: Schemas) {
   const refused = (description: string) => ({ description, content: contentOf('Problem') });
+  const passing = (description: string) => ({ ...refused(description), headers: RETRY_AFTER });
   jsonSchemaOf(problem, 'output', schemas);
   const scopes = Object.entries(SCOPES).map(([name, sentence]) => `\`${name}\`: ${sentence}`);
   return {
@@ -94,18 +104,23 @@ function componentsOf(schemas: Schemas) {
     responses: {
       Unauthenticated: refused('The request carries no valid credential.'),
       Forbidden: refused('The credential or the policies do not allow it.'),
-      Refused: refused('The request was refused; `code` says why.'),
-      Failed: refused('The gateway cannot do it now; `code` says why.'),
+      Refused: passing('The request was refused; `code` says why.'),
+      Failed: passing('The gateway cannot do it now; `code` says why.'),
     },
     schemas: Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }
 
-function contentOf(name: string): JsonObject {
+function contentOf(name: string): Content {
   return { 'application/problem+json': { schema: { $ref: `#/components/schemas/${name}` } } };
 }
 
-type Reply = { readonly description?: string; readonly content?: Content; readonly $ref?: string };
+type Reply = {
+  readonly description?: string;
+  readonly content?: Content;
+  readonly headers?: JsonObject;
+  readonly $ref?: string;
+};
 type Content = Readonly<Record<string, { readonly schema?: Json }>>;
 
 const REFUSALS: Readonly<Record<string, Reply>> = {
@@ -130,7 +145,20 @@ function operationOf(binding: Binding, schemas: Schemas) {
     ...securityOf(scope),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(content === null ? {} : { requestBody: { required: true, content } }),
-    responses: { ...repliesOf(binding.operation, schemas), ...REFUSALS },
+    responses: { ...repliesOf(binding.operation, schemas), ...refusalsOf(binding.operation, schemas) },
+  };
+}
+
+/** The refusals of every operation; where its problems have members of their own, with those. */
+function refusalsOf({ name, output }: Operation, schemas: Schemas): Readonly<Record<string, Reply>> {
+  if (output.problem === undefined) return REFUSALS;
+  const id = `${name[0]?.toUpperCase()}${name.slice(1)}Problem`;
+  jsonSchemaOf(problem.extend(output.problem.shape).meta({ id }), 'output', schemas);
+  const refused = (description: string) => ({ description, content: contentOf(id), headers: RETRY_AFTER });
+  return {
+    ...REFUSALS,
+    '4XX': refused('The request was refused, or what was asked for failed; `code` says which.'),
+    '5XX': refused('The gateway cannot do it now; `code` says why.'),
   };
 }
 
@@ -187,15 +215,22 @@ function bodyOf(binding: Binding, schemas: Schemas): Content | null {
   return { 'application/json': { schema: jsonSchemaOf(schemaOf(binding, binding.body), 'input', schemas) } };
 }
 
-function repliesOf({ output, http }: Operation, schemas: Schemas): Readonly<Record<string, Reply>> {
-  const { type = 'application/json', schema, sentence, created } = output;
-  const events = http.headers?.accept === undefined ? {} : { 'text/event-stream': {} };
-  const content = { [type]: mediaOf(schema, schemas), ...events };
+function repliesOf({ output }: Operation, schemas: Schemas): Readonly<Record<string, Reply>> {
+  const { type = 'application/json', schema, sentence, created, events } = output;
+  const media = { [type]: mediaOf(schema, schemas) };
+  const content = events === undefined ? media : { ...media, [EVENTS]: eventsOf(events, schemas) };
   const ok = { description: sentence, content };
   if (created === true) return { '201': ok };
   return created === undefined
     ? { '200': ok }
     : { '200': ok, '201': { description: created.sentence, content } };
+}
+
+const EVENTS = 'text/event-stream';
+
+/** Each event as an object of its two lines: its name, and its data as JSON. A stream that breaks off ends with a problem. */
+function eventsOf(events: ZodType, schemas: Schemas): JsonObject {
+  return { schema: jsonSchemaOf(z.union([events, problemEvent]), 'output', schemas) };
 }
 
 function mediaOf(schema: ZodType | undefined, schemas: Schemas): JsonObject {

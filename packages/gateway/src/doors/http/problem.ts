@@ -46,6 +46,7 @@ export function problemOrThrow(error: unknown): OperationProblem {
 /** The headers that belong to an error. */
 export function headersOf(error: unknown): HeaderFields {
   if (error instanceof RequestRefused) return error.headers;
+  if (error instanceof CodedError && error.code === 'door/call-open') return { 'retry-after': '1' };
   if (!(error instanceof InsufficientScope)) return {};
   return { 'www-authenticate': `Bearer error="insufficient_scope", scope="palisade:${error.scope}"` };
 }

@@ -6,6 +6,7 @@ import type { Scope } from '../../core/caller.ts';
 import { resourceMetadata } from '../../identity/resource-metadata.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import { readHead } from '../../journal/head.ts';
+import { type Reading, requireHomeReader } from '../../operations/access.ts';
 import type { TextAnswer } from './answer.ts';
 import { problemDocument } from './problem.ts';
 
@@ -30,6 +31,8 @@ export type StaticPage = {
   readonly sentence: string;
   /** The scope that is needed to see it; without, no credential at all is. */
   readonly scope?: Scope;
+  /** Refuses callers that the page is not for. */
+  readonly access?: (reading: Reading) => void;
   /** JSON unless it is named. */
   readonly type?: string;
   readonly schema?: ZodType;
@@ -56,8 +59,11 @@ export const STATIC_PAGES: readonly StaticPage[] = [
   {
     path: '/metrics',
     name: 'getMetrics',
-    sentence: 'Gives the counters of the gateway in the text format of Prometheus.',
+    sentence:
+      'Gives the counters of the gateway, of all tenants, in the text format of Prometheus. For callers of its own tenant whom the policies permit to read the journal.',
     scope: 'read',
+    // Boundary: what all tenants do together is for those who operate the gateway.
+    access: requireHomeReader,
     type: 'text/plain',
     answer: async ({ metrics }) => text('text/plain; version=0.0.4; charset=utf-8', await metrics()),
   },

@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { bearer, JSON_BODY, openTestDoor } from './open-door.ts';
+import type { Authenticator } from '../../../src/identity/authenticate.ts';
+import { authenticate, bearer, JSON_BODY, openTestDoor } from './open-door.ts';
 
 const CALL = { ...JSON_BODY, ...bearer('call') };
 const ECHO = { method: 'POST', headers: CALL, body: '{"message":"hi"}' };
+
+/** The same tokens, of a user. */
+const asUser: Authenticator = async (credentials) => {
+  const known = await authenticate(credentials);
+  return known.ok
+    ? { ...known, caller: { ...known.caller, principal: { kind: 'user', name: 'grace' } } }
+    : known;
+};
 
 const ODD_TARGETS: readonly [string, number][] = [
   ['/nothing', 404],
@@ -182,8 +191,32 @@ describe('addresses that always are there', () => {
     },
   );
 
-  test('has metrics for who may read', async () => {
+  test('says of a call that is still running when to ask again', async () => {
     const { ask } = await openTestDoor();
+    const { status, headers, json } = await ask('/t/open', { headers: bearer('read') });
+    expect([status, headers['retry-after'], json.callId]).toEqual([409, '1', 'x']);
+  });
+
+  test.each([
+    [
+      'whom the policies do not let read the journal',
+      { policies: 'permit (principal, action == Action::"call", resource);' },
+    ],
+    ['of another tenant', { toml: '[gateway]\ntenant = "home"\n' }],
+  ])('keeps its metrics from a user %s', async (_, wishes) => {
+    const { ask } = await openTestDoor({ ...wishes, parts: { authenticate: asUser } });
+    const { status, json, text } = await ask('/metrics', { headers: bearer('read') });
+    expect([status, json.code]).toEqual([403, 'policy/denied']);
+    expect(text).not.toContain('palisade_up');
+  });
+
+  test('keeps its metrics from agents, whatever the policies say', async () => {
+    const { ask } = await openTestDoor();
+    expect((await ask('/metrics', { headers: bearer('read+admin') })).status).toBe(403);
+  });
+
+  test('has metrics for who may read', async () => {
+    const { ask } = await openTestDoor({ parts: { authenticate: asUser } });
     expect((await ask('/metrics')).status).toBe(401);
     expect((await ask('/metrics', { headers: bearer('call') })).status).toBe(403);
     const { text, headers } = await ask('/metrics', { headers: bearer('read') });

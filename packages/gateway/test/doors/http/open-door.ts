@@ -12,9 +12,11 @@ import { doorCall, invoke } from '../../../src/invoke/invoke.ts';
 import {
   EventStream,
   type Operation,
+  OperationProblem,
   operation,
   type ServerEvent,
 } from '../../../src/operations/operation.ts';
+import { wholeNumber } from '../../../src/operations/schema-parts.ts';
 import { ADA, openTestGateway, PERMIT_ALL, type TestGateway } from '../../fixture/gateway.ts';
 
 /* A door with a small table of its own: what is tested is the door, not what stands behind it. */
@@ -51,7 +53,7 @@ function testOperations(seen: Seen): readonly Operation[] {
     operation({
       ...row,
       ...{ name: 'item', http: { method: 'GET', path: '/t/items/{id}' } },
-      input: z.strictObject({ id: z.string(), limit: z.coerce.number().int().max(10).default(3) }),
+      input: z.strictObject({ id: z.string(), limit: wholeNumber(1, 10).default(3) }),
       handle: (_, input) => input,
     }),
     operation({
@@ -75,6 +77,14 @@ function testOperations(seen: Seen): readonly Operation[] {
       input: z.strictObject({}),
       handle: () => {
         throw new Error('the secret reason');
+      },
+    }),
+    operation({
+      ...row,
+      ...{ name: 'open', http: { method: 'GET', path: '/t/open' } },
+      input: z.strictObject({}),
+      handle: () => {
+        throw new OperationProblem('door/call-open', 'Cannot call: it is running', { more: { callId: 'x' } });
       },
     }),
     operation({
@@ -131,11 +141,16 @@ export type How = {
   readonly signal?: AbortSignal;
 };
 
-export type Wishes = { readonly toml?: string; readonly parts?: Partial<HttpParts> };
+export type Wishes = {
+  readonly toml?: string;
+  readonly policies?: string;
+  readonly parts?: Partial<HttpParts>;
+};
 
 /** A door on a free port and a socket, closed with the test. */
-export async function openTestDoor({ toml = '', parts = {} }: Wishes = {}): Promise<OpenedDoor> {
-  const gateway = await openTestGateway({ policies: PERMIT_ALL, toml });
+export async function openTestDoor(wishes: Wishes = {}): Promise<OpenedDoor> {
+  const { toml = '', policies = PERMIT_ALL, parts = {} } = wishes;
+  const gateway = await openTestGateway({ policies, toml });
   const seen: Seen = { names: [], signals: [] };
   const logged: string[] = [];
   const socketPath = join(gateway.stateDir, 'palisade.sock');

@@ -129,7 +129,7 @@ export const SAMPLES: Wire.Replies = {
   getCallOutput: ['any', { json: null }],
   cancelCall: { callId: CALL_ID, cancelled: true },
   getRun: { run: 'r', calls: [running, ended], cursor: null },
-  listTools: { tools: [{ id: 'a', description: '', risk: 'low', tier: 'a' }], cursor: null },
+  listTools: { tools: [{ id: 'a', description: '', risk: 'low', tier: 'a', inputSchema: {} }], cursor: null },
   getTool: tool,
   listApprovals: { approvals: [approval], cursor: null },
   getApproval: approval,
