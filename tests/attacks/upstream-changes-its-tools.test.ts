@@ -148,11 +148,14 @@ describe('what an upstream server says of its tools', () => {
 
   test('cannot put a tool in the place of one of ours', async () => {
     const up = await openUpstream({ rule: { prefix: '' } });
-    up.offer([definition('palisade.echo'), definition('palisade.process.run'), definition('echo')]);
+    const ours = ['palisade.echo', 'palisade.process.run', 'palisade_echo', 'palisade_process_run'];
+    up.offer([...ours, 'echo'].map((name) => definition(name)));
     expect((await up.call('echo', { message: 'mine' })).text).toBe('mine');
     expect(await up.call('palisade.echo', { message: 'ours' })).toMatchObject({
       execution: { tier: 'builtin' },
     });
+    // Nor one that has the name of ours at the MCP door.
+    expect(up.gateway.registry.find('palisade_echo')).toBeUndefined();
   });
 
   test('does not let its server be called by itself', async () => {

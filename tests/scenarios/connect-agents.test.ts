@@ -78,7 +78,7 @@ async function callThrough(argv: readonly string[], message: string): Promise<un
   const clientInfo = { name: 'a client', version: '1.0.0' };
   await ask(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
   child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
-  const reply = await ask(2, 'tools/call', { name: 'palisade.echo', arguments: { message } });
+  const reply = await ask(2, 'tools/call', { name: 'palisade_echo', arguments: { message } });
   child.stdin.end();
   await end();
   return reply;

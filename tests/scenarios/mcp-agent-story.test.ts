@@ -69,7 +69,7 @@ async function toolsOf(token: string): Promise<readonly string[]> {
 }
 
 async function echo(input: object, token = ada): Promise<Result> {
-  const call = { name: 'palisade.echo', arguments: input };
+  const call = { name: 'palisade_echo', arguments: input };
   const { result, error } = await request<Result>(serving.url, token, 'tools/call', call);
   if (result === undefined) throw new Error(error?.message);
   return result;
@@ -90,10 +90,10 @@ async function receiptOf({ _meta }: Result): Promise<string> {
 describe('an agent behind a gateway', () => {
   test('sees the tools that are for it, and cannot call one that is not', async () => {
     const [forAda, forEve] = [await toolsOf(ada), await toolsOf(eve)];
-    expect(forAda).toContain('palisade.echo');
-    expect(forEve).toEqual(['palisade.sleep']);
+    expect(forAda).toContain('palisade_echo');
+    expect(forEve).toEqual(['palisade_sleep']);
     await expect(echo(ASKED, eve)).rejects.toThrow('Unknown tool: palisade.echo');
-    const missing = { name: 'palisade.nothing', arguments: {} };
+    const missing = { name: 'palisade_nothing', arguments: {} };
     const { error } = await request(serving.url, eve, 'tools/call', missing);
     expect(error?.message).toBe('Unknown tool: palisade.nothing');
   });

@@ -61,7 +61,7 @@ const stdio = () => [process.execPath, PALISADE, 'mcp', '--as', 'agent:ada', '--
 async function tour(version: string, mode: string, transport: 'stdio' | 'http'): Promise<Seen> {
   const [command, ...args] = stdio();
   const target = transport === 'stdio' ? { command, args } : { url: serving.url.href, token };
-  const words = [TOUR, version, mode, JSON.stringify(target), 'palisade.echo', JSON.stringify(INPUT)];
+  const words = [TOUR, version, mode, JSON.stringify(target), 'palisade_echo', JSON.stringify(INPUT)];
   const { stdout } = await run(process.execPath, words, { timeout: NEEDS_MS });
   return JSON.parse(stdout) as Seen;
 }
@@ -78,7 +78,7 @@ async function inspect<T>(transport: 'stdio' | 'http', ...words: readonly string
 async function inspectAll(transport: 'stdio' | 'http'): Promise<Seen> {
   const { tools } = await inspect<{ tools: { name: string }[] }>(transport, '--method', 'tools/list');
   const args = ['--tool-arg', `message=${INPUT.message}`, `lines=${JSON.stringify(INPUT.lines)}`];
-  const call = ['--method', 'tools/call', '--tool-name', 'palisade.echo', ...args];
+  const call = ['--method', 'tools/call', '--tool-name', 'palisade_echo', ...args];
   const result = await inspect<CallResult>(transport, ...call);
   const uri = `palisade://calls/${result._meta['dev.palisade/receipt'].callId}/receipt`;
   const read = ['--method', 'resources/read', '--uri', uri];
@@ -102,7 +102,7 @@ const CLIENTS: readonly [name: string, visit: () => Promise<Seen>][] = [
 describe.each(sample(CLIENTS, 2))('%s', (_name, visit) => {
   test('lists tools, calls one, and has a receipt that verifies offline', { timeout: NEEDS_MS }, async () => {
     const { tools, result, receipt } = await visit();
-    expect(tools).toContain('palisade.echo');
+    expect(tools).toContain('palisade_echo');
     expect(tools).toEqual([...tools].sort());
     const output = result.structuredContent;
     expect(result.isError ?? false).toBe(false);

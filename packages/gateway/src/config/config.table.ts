@@ -359,7 +359,7 @@ const ROWS = {
   ],
   'upstream[].prefix': [
     text(null, 'text-or-none'),
-    'The prefix of the names of its tools (default: the name and a dot).',
+    'The prefix of the ids of its tools (default: the name and a dot).',
   ],
 
   'budget[].name': [text(null, 'name'), 'The name of the budget in refusals and lists; unique and required.'],

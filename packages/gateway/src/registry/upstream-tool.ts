@@ -10,14 +10,14 @@ import { serverId } from './upstream-server.ts';
 
 /** The tools of an upstream server, as ordinary records: what the server and the operator say about them. */
 
-/** The prefix that no server may use. */
-const RESERVED = 'palisade.';
+/** How no id of a server may begin: as one of ours, or as the name of one of ours at the MCP door. */
+const RESERVED = /^palisade[._]/;
 
 /** The id of a tool in the registry; null where the prefix and its name do not form a valid one. */
 export function upstreamToolId({ prefix }: UpstreamRule, name: string): string | null {
   const id = `${prefix}${name}`;
   // Boundary: a server without a prefix cannot replace our own tools.
-  return isToolName(id) && !id.startsWith(RESERVED) ? id : null;
+  return isToolName(id) && !RESERVED.test(id) ? id : null;
 }
 
 /** Every tool of an accepted set, bound to exactly that set: an approval under another set does not apply. */

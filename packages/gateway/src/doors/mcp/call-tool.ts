@@ -19,6 +19,7 @@ import { resultOf, turnedAway } from './call-result.ts';
 import { type Client, ownerOf } from './door.ts';
 import { startProgress } from './progress.ts';
 import type { ListedTool } from './tool-lists.ts';
+import { toolIdIn } from './tool-name.ts';
 
 /** The run that a client names for its call, beside the one of its session. */
 const RUN_META_KEY = 'dev.palisade/run';
@@ -68,7 +69,7 @@ export function askedCall(
   const trace = meta[TRACEPARENT_META_KEY];
   return {
     door: 'mcp',
-    tool: listed?.tool.id ?? params.name,
+    tool: listed?.tool.id ?? toolIdIn(params.name),
     rawInput: JSON.stringify(params.arguments ?? {}),
     run: typeof named === 'string' && isName(named) ? named : client.run,
     ...(typeof trace === 'string' && TRACEPARENT.test(trace) ? { trace } : {}),

@@ -8,6 +8,7 @@ import type { JsonSchema, Tool } from '../../core/tool.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import { toolsVersion, visibleTools } from '../../invoke/visible-tools.ts';
 import { ownerOf } from './door.ts';
+import { isIdOnly, toolName } from './tool-name.ts';
 
 /** How many tools come at a time: more than most clients ever see, and still a message of about a megabyte. */
 const PAGE_TOOLS = 1_000;
@@ -17,7 +18,6 @@ const MOST_LISTS = 64;
 const LOOK_EVERY_MS = 100;
 const MAX_TITLE_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 8_192;
-const MAX_NAME_CHARS = 128;
 
 /** A tool as it is called by clients, with the record behind it. */
 export type ListedTool = { readonly tool: Tool; readonly wire: WireTool };
@@ -54,13 +54,15 @@ export class ToolLists {
   }
 
   /**
-   * The tool of that name, if this caller sees it, as of a moment ago: whether the call may be made is decided again by
-   * the line; this only affects how a refusal is shown.
+   * The tool of that name or id, if this caller sees it, as of a moment ago: whether the call may be made is decided
+   * again by the line; this only affects how a refusal is shown.
    */
   find(caller: Caller, name: string): ListedTool | undefined {
     const recent = this.#lists.get(ownerOf(caller));
     const isRecent = recent !== undefined && this.#nowMs() - recent.lookedAtMs < LOOK_EVERY_MS;
-    return (isRecent ? recent : this.#list(caller)).byName.get(name);
+    const { byName } = isRecent ? recent : this.#list(caller);
+    // Boundary: what could be the name of one tool is never read as the id of another.
+    return byName.get(isIdOnly(name) ? toolName(name) : name);
   }
 
   /** The text of the tools of a page, made once; undefined for what is not a page of ours. */
@@ -112,7 +114,7 @@ function makeList(version: string, tools: readonly Tool[]): Omit<ToolList, 'look
   const byName = new Map<string, ListedTool>();
   for (const tool of tools) {
     const wire = cached(wires, tool, () => makeWire(tool));
-    // Of two ids that clients could not distinguish, the first is shown.
+    // Boundary: should two digests be equal, the first tool is shown and the other cannot be called.
     if (!byName.has(wire.name)) byName.set(wire.name, { tool, wire });
   }
   return { version, byName, listed: [...byName.values()], pages: new Map() };
@@ -130,7 +132,7 @@ function toolBefore(cursor: string): string | null {
 function makeWire(tool: Tool): WireTool {
   const outputSchema = tool.isMcpResult === true ? null : outputSchemaOf(tool.outputSchema);
   return {
-    name: tool.id.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, MAX_NAME_CHARS),
+    name: toolName(tool.id),
     ...(tool.title === undefined ? {} : { title: safeLine(tool.title, MAX_TITLE_CHARS) }),
     description: safeText(tool.description, MAX_DESCRIPTION_CHARS),
     inputSchema: inputSchemaOf(tool.inputSchema) as WireTool['inputSchema'],

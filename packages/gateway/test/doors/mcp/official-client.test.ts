@@ -96,10 +96,10 @@ describe.each(WAYS)('the official client over %s in mode %s', (way, mode) => {
     const client = await connect(openMcp(gateway), [way, mode]);
     expect(client.getProtocolEra()).toBe(mode === 'auto' ? 'modern' : 'legacy');
     const listed = await client.listTools();
-    expect(listed.tools.map(({ name }) => name)).toContain('a.count');
-    const counted = await client.callTool({ name: 'a.count', arguments: {} });
+    expect(listed.tools.map(({ name }) => name)).toContain('a__count');
+    const counted = await client.callTool({ name: 'a__count', arguments: {} });
     expect(counted.structuredContent).toEqual({ n: 1 });
-    const list = await client.callTool({ name: 'a.list', arguments: {} });
+    const list = await client.callTool({ name: 'a__list', arguments: {} });
     expect(list.structuredContent).toEqual(mode === 'auto' ? [1, 2] : { result: [1, 2] });
     expect((await client.callTool({ name: 'a.refs', arguments: {} })).isError).toBeUndefined();
     const wrong = await client.callTool({ name: 'a.wrong', arguments: {} });

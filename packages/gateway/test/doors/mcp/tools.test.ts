@@ -29,13 +29,32 @@ describe('tools/list', () => {
     const client = await connected(new RawClient(mcp));
     const names = async () =>
       (await client.request('tools/list')).result.tools.map((each: Message) => each.name);
-    expect(await names()).toEqual(['b.open', 'palisade.echo', 'palisade.sleep']);
+    expect(await names()).toEqual(['b__open', 'palisade_echo', 'palisade_sleep']);
     expect(await names()).toEqual(await names());
     const modern = new RawClient(mcp);
     const { result } = await modern.modern('tools/list');
     expect(result).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
     expect(result.ttlMs).toBeGreaterThan(0);
     expect(JSON.stringify(result)).not.toContain('secret');
+  });
+
+  it('gives names by which tools are called, as by their ids; the journal has the ids', async () => {
+    const long = `files.${'x'.repeat(100)}`;
+    const ids = ['files.read_file', 'files__read_file', long];
+    const tools = ids.map((id) => makeTool(id, give({ id })));
+    const gateway = await openTestGateway({ policies: PERMIT_ALL, tools });
+    const client = await connected(new RawClient(openMcp(gateway)));
+    const { result } = await client.request('tools/list');
+    const names: string[] = result.tools.map((each: Message) => each.name);
+    const call = async (name: string) =>
+      (await client.request('tools/call', { name, arguments: {} })).result.structuredContent.id;
+    expect(names[0]).toBe('files__read_file');
+    expect(await Promise.all(names.slice(0, 3).map(call))).toEqual(ids.toSorted());
+    expect(await Promise.all(['files.read_file', long].map(call))).toEqual(['files.read_file', long]);
+    // What is not listed is recorded under the id that its name stands for.
+    await client.request('tools/call', { name: 'vault__open', arguments: {} });
+    const called = recordsOf(gateway).flatMap(({ tool }) => tool ?? []);
+    expect(new Set(called)).toEqual(new Set([...ids, 'vault.open']));
   });
 
   it('comes in pages that are all of it, each tool once', async () => {
