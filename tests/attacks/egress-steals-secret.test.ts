@@ -248,7 +248,7 @@ describe('a run that looks for the value of its secret', () => {
     );
     expect(output?.stdout).toBe('no file\nno file\n');
     const named = await world.run({ command: 'cat', args: [file], ...USES });
-    expect([named.code, named.output]).toEqual(['runner/outside-workspace', null]);
+    expect([named.code, named.output?.stdout]).toEqual(['tier/exited', '']);
     expect(JSON.stringify([answers, output, named, url])).not.toContain(value);
   });
 

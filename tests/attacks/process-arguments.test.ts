@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sharedGateway } from '../fixtures/commands/index.ts';
 
-/* An argument leads out of the workspace. Each spelling is refused, and nothing is started; the readers are real. */
+/*
+ * An argument leads out of the workspace. In tier B each spelling is refused, and nothing is started; in tier C the
+ * command starts, and the kernel keeps it out. The readers are real.
+ */
 
 const gateway = sharedGateway();
 const { workspace } = gateway;
@@ -39,7 +42,7 @@ const READERS: readonly (readonly [string, string, readonly string[]])[] = [
   ['a URL of a file', 'curl', ['-s', `file://${canary}`]],
 ];
 
-test.each(READERS)('%s starts nothing', async (_, command, args) => {
+test.each(READERS)('%s starts nothing in tier B', async (_, command, args) => {
   const end = await gateway.run({ command, args, tier: 'b' });
   expect(end).toMatchObject({ code: 'runner/outside-workspace', output: null });
   // The control: the program itself gives away what it reads, in its output or in its complaint.
@@ -49,6 +52,26 @@ test.each(READERS)('%s starts nothing', async (_, command, args) => {
     env: { PATH: '/usr/bin:/bin' },
   });
   expect(stdout + stderr).toContain(SECRET);
+});
+
+/** The same act upon a file that the command may read. */
+function inside(args: readonly string[]): string[] {
+  const plain = join(workspace, 'plain.txt');
+  return args.map((arg) =>
+    arg
+      .replace(up, 'plain.txt')
+      .replace(canary, plain)
+      .replace(/link\.txt|door\/canary\.txt/, 'plain.txt'),
+  );
+}
+
+test.each(READERS)('%s shows nothing of the outside in tier C', async (_, command, args) => {
+  const end = await gateway.run({ command, args, tier: 'c' });
+  expect(end.execution).toMatchObject({ tier: 'c', isolation: { boundary: 'bubblewrap' } });
+  expect(JSON.stringify(end)).not.toContain(SECRET);
+  // The control: with a file of the workspace, the same command in the same tier gives its content away.
+  const control = await gateway.run({ command, args: inside(args), tier: 'c' });
+  expect(`${control.output?.stdout}${control.output?.stderr}`).toContain('inside');
 });
 
 /** Spellings that are judged by where they lead, whatever program would read them. */
@@ -79,7 +102,8 @@ const SPELLINGS = [
     'x:/etc/passwd',
     'a,b,/etc/x',
     '-Wl,-T,/etc/x',
-    '/proc/self/environ',
+    '/proc/1/environ',
+    '/proc/self/root/etc/passwd',
   ],
   ...[
     '/dev/mem',
@@ -94,7 +118,7 @@ const SPELLINGS = [
   ],
 ];
 
-test.each(SPELLINGS)('the argument %j starts nothing', async (arg) => {
+test.each(SPELLINGS)('the argument %j starts nothing in tier B', async (arg) => {
   const end = await gateway.run({ command: 'true', args: ['first', arg], tier: 'b' });
   expect(end).toMatchObject({ code: 'runner/outside-workspace', output: null });
 });

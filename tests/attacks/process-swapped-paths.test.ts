@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openGateway } from '../../packages/gateway/src/open.ts';
@@ -110,18 +111,60 @@ const SWAPS: readonly Swap[] = [
   ],
 ];
 
-test.each(SWAPS.flatMap((row) => [['b', ...row] as const, ['c', ...row] as const]))(
-  'tier %s starts nothing after a swap of %s',
-  async (tier, what, input, act, read) => {
-    const project = makeProject(`${tier}-${SWAPS.findIndex(([name]) => name === what)}`);
+/** Where only an argument leads elsewhere: tier C starts such a command, and the kernel keeps it out. */
+const LEFT_TO_THE_KERNEL = /^a (?:file|directory on the way) for a link$/;
+
+test.each(
+  SWAPS.flatMap((row) => [
+    ['b', ...row] as const,
+    ...(LEFT_TO_THE_KERNEL.test(row[0]) ? [] : [['c', ...row] as const]),
+  ]),
+)('tier %s starts nothing after a swap of %s', async (tier, what, input, act, read) => {
+  const project = makeProject(`${tier}-${SWAPS.findIndex(([name]) => name === what)}`);
+  swap = () => act(project);
+  const end = await run({ ...input, workspace: project, tier });
+  expect(end).toMatchObject({ code: 'tier/not-started', output: null });
+  expect(end.execution).toMatchObject({ tier, isolation: { boundary: 'never started' } });
+  // The control: whoever goes by the path now reads what lies outside.
+  expect(spawnSync('cat', [join(project, read)], { encoding: 'utf8' }).stdout).toBe(SECRET);
+});
+
+test.each(SWAPS.filter(([what]) => LEFT_TO_THE_KERNEL.test(what)))(
+  'tier C shows nothing of the outside after a swap of %s',
+  async (what, input, act, read) => {
+    const project = makeProject(`kernel-${SWAPS.findIndex(([name]) => name === what)}`);
+    swap = () => undefined;
+    expect(await run({ ...input, workspace: project, tier: 'c' })).toMatchObject({
+      output: { stdout: 'inside' },
+    });
     swap = () => act(project);
-    const end = await run({ ...input, workspace: project, tier });
-    expect(end).toMatchObject({ code: 'tier/not-started', output: null });
-    expect(end.execution).toMatchObject({ tier, isolation: { boundary: 'never started' } });
+    const end = await run({ ...input, workspace: project, tier: 'c' });
+    expect(end).toMatchObject({ code: 'tier/exited', execution: { tier: 'c' } });
+    expect(JSON.stringify(end)).not.toContain(SECRET);
     // The control: whoever goes by the path now reads what lies outside.
     expect(spawnSync('cat', [join(project, read)], { encoding: 'utf8' }).stdout).toBe(SECRET);
   },
 );
+
+test('tier C starts nothing after a swap of what a policy has judged', async () => {
+  const project = makeProject('judged');
+  const file = join(project, 'sub/file');
+  const policies = join(directories.stateDir, 'policies');
+  const judging = `@id("by-paths") forbid (principal, action == Action::"call", resource) when { context.paths.contains("/etc/x") };\n`;
+  swap = () => {
+    fs.rmSync(file);
+    fs.symlinkSync(join(outside, 'file'), file);
+  };
+  fs.writeFileSync(join(policies, '95-by-paths.cedar'), judging, { mode: 0o600 });
+  while (!gateway.policy.readsFor('palisade.process.run').has('paths')) {
+    await setTimeout(20);
+    gateway.policy.refresh();
+  }
+  const end = await run({ command: 'cat', args: ['sub/file'], workspace: project, tier: 'c' });
+  expect(end).toMatchObject({ code: 'tier/not-started', output: null });
+  expect(end.message).toContain('the argument "sub/file" leads to');
+  fs.rmSync(join(policies, '95-by-paths.cedar'));
+});
 
 test.each(['b', 'c'])('tier %s starts no program that is another one by now', async (tier) => {
   const project = makeProject(`program-${tier}`);

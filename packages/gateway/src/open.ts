@@ -56,6 +56,8 @@ export type OpenOptions = {
   readonly cwd?: string;
   /** Directories that the operator named on the command line; commands may work in and below these alone. */
   readonly workspaces?: readonly string[];
+  /** Paths that the operator named on the command line, which commands may read besides those of the configuration. */
+  readonly readOnly?: readonly string[];
   /** Tools besides those that every gateway has. */
   readonly tools?: readonly Tool[];
   /** The MCP servers behind it, in place of those of the configuration. */
@@ -157,9 +159,10 @@ const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
  */
 async function buildGateway(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
   const { config, clock } = records;
-  const { stateDir, env, cwd = null, workspaces: granted = [] } = options;
+  const { stateDir, env, cwd = null, workspaces: granted = [], readOnly = [] } = options;
   const rules = options.upstreams ?? config.upstreams;
-  const runner = openRunner(config, { stateDir, home: env.home, cwd, granted, upstreams: rules }, clock);
+  const place = { stateDir, home: env.home, cwd, granted, readOnly, upstreams: rules };
+  const runner = openRunner(config, place, clock);
   const upstreamTools = new UpstreamTools({ reader: records.store, rules });
   const { installed: skills, tools: skillTools } = openSkills(records, config, stateDir);
   const registry = new Registry({

@@ -251,7 +251,7 @@ export const CODES = {
   'runner/outside-workspace': refused(
     403,
     'An argument or the working directory is outside the workspace.',
-    'Use paths inside the workspace, or add the path to `process.read_only` in palisade.toml.',
+    'Use paths inside the workspace, or allow the path with `--read-only PATH` or `process.read_only` in palisade.toml.',
   ),
   'runner/not-found': refused(
     404,

@@ -176,6 +176,10 @@ const ROWS = {
     texts([], 'path'),
     'Paths that commands may read, in addition to those of the system.',
   ],
+  'process.argument_paths': [
+    choice('inform', ['inform', 'refuse']),
+    'What a path outside the sandbox in an argument of a tier C command does: inform the policies (the kernel keeps it out), or refuse the command. In tier B it always refuses.',
+  ],
   'process.protected': [
     texts([], 'inner-path'),
     'Paths in a workspace that no command may change; where that cannot be enforced, the command does not run.',

@@ -75,21 +75,35 @@ export type ProcessFacts = {
   readonly tier: ProcessTierName;
   /** The directory that the operator granted and that the workspace lies in. */
   readonly root: string;
-  /** Every path that the arguments may refer to, resolved. */
+  /** Every path that the arguments may refer to, resolved; code in an argument is not searched for paths. */
   readonly paths: readonly string[];
+  /** Whether there are more of them than were looked at. */
+  readonly pathsTruncated: boolean;
   /** Every host that the arguments name. */
   readonly hosts: readonly string[];
+};
+
+/** Something that an argument names and that the sandbox keeps from the command, and how it can be allowed. */
+export type ProcessHint = {
+  readonly kind: 'path' | 'host';
+  /** As the argument has it, and as a message of the command would repeat it. */
+  readonly name: string;
+  readonly sentence: string;
 };
 
 /** A command that is ready to be judged, and then run exactly as it was judged. */
 export type PreparedProcess = {
   readonly terms: ProcessTerms;
   readonly facts: ProcessFacts;
+  /** For the result, where the command fails over one of these. */
+  readonly hints: readonly ProcessHint[];
   /**
    * Checks again right before the start: describes what has changed since it was judged; null when nothing has. The
    * descriptor is that of the workspace which the run gets.
    */
   readonly stillHolds: (workspaceFd: number) => string | null;
+  /** Describes an argument that leads to another path by now; null when none does. */
+  readonly pathsStillHold: () => string | null;
 };
 
 /** Whether what runs is certain to have the digest of this file. */
@@ -101,6 +115,12 @@ export function isCertain({ identity, isPinned }: JudgedFile): boolean {
 export function withPins(process: PreparedProcess): PreparedProcess {
   const files = process.terms.files.map((file) => ({ ...file, isPinned: file.identity === null }));
   return { ...process, terms: { ...process.terms, files } };
+}
+
+/** The same command, not started if an argument leads elsewhere by then: for a decision that depends on the paths. */
+export function withPaths(process: PreparedProcess): PreparedProcess {
+  const { stillHolds, pathsStillHold } = process;
+  return { ...process, stillHolds: (workspaceFd) => stillHolds(workspaceFd) ?? pathsStillHold() };
 }
 
 export type LimitName = 'wall' | 'cpu' | 'memory' | 'output' | 'file_size' | 'processes' | 'open_files';

@@ -3,7 +3,7 @@ import type { Digest } from '../core/digest.ts';
 import type { Limits } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
-import { isCertain, withPins } from '../core/process.ts';
+import { isCertain, withPaths, withPins } from '../core/process.ts';
 import type { PolicyAnswer } from './decider.ts';
 import type { PolicyEngine } from './engine.ts';
 import type { Directory } from './entities.ts';
@@ -39,7 +39,9 @@ export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: Cal
     const { limits } = checked;
     const { approval } = facts;
     // Boundary: where a digest decided, what runs has it. An approval is bound to the digests of its call.
-    const call = certain(checked, approval !== null || engine.readsDigests);
+    const byDigest = certain(checked, approval !== null || engine.readsDigests);
+    // Boundary: where the paths decided, the arguments still lead there when the command starts.
+    const call = engine.readsFor(checked.tool.id).has('paths') ? holdingPaths(byDigest) : byDigest;
     return { verdict: 'allow', grant: makeGrant({ call, limits, decidedBy, setDigest, approval }) };
   }
   if (askedBy !== null && setDigest !== null) return { verdict: 'ask', decidedBy: askedBy, setDigest };
@@ -69,6 +71,10 @@ function certain(checked: CheckedCall, isByDigest: boolean): CheckedCall {
   const process = isByDigest ? withPins(checked.process) : checked.process;
   const doubtful = process.terms.files.filter((file) => !isCertain(file)).map(({ path }) => path);
   return { ...checked, process, artifacts: checked.artifacts.filter(({ name }) => !doubtful.includes(name)) };
+}
+
+function holdingPaths(checked: CheckedCall): CheckedCall {
+  return checked.process === null ? checked : { ...checked, process: withPaths(checked.process) };
 }
 
 function refusalOf({ call, tool }: CheckedCall, { verdict, decidedBy, setDigest, errors }: Ruling): Refused {

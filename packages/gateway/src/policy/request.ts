@@ -176,6 +176,7 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
   capabilities: ({ checked }) => [...checked.tool.capabilities],
   hosts: ({ checked }) => [...(checked.process?.facts.hosts ?? checked.tool.hosts(checked.input))],
   paths: ({ checked }) => [...(checked.process?.facts.paths ?? checked.tool.paths(checked.input))],
+  pathsTruncated: ({ checked }) => checked.process?.facts.pathsTruncated ?? false,
   process: ({ checked }) => (checked.process === null ? null : processToCedar(checked.process)),
   now: ({ time }) => time.now,
   hour: ({ time }) => time.hour,
@@ -216,9 +217,19 @@ function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
     const value = WRITERS[name](told);
     if (value !== null) context[name] = value;
   }
+  demandWholePaths(told.checked, reads);
   // Boundary: an input of the wrong type, or a tool that cannot report what it touches, is denied even if unread.
   for (const name of DOUBTFUL) if (!reads.has(name)) WRITERS[name](told);
   return context;
+}
+
+/** Boundary: a policy that reads the paths, and not that some of them are missing, would decide on a part of them. */
+function demandWholePaths({ process }: CheckedCall, reads: Reads): void {
+  if (process?.facts.pathsTruncated !== true || !reads.has('paths')) return;
+  if (reads !== EVERYTHING && reads.has('pathsTruncated')) return;
+  throw new TypeError(
+    'Cannot tell the policies the paths of the command: its arguments can mean more paths than are looked at, expected fewer, or policies that read context.pathsTruncated',
+  );
 }
 
 /** Cedar's datetime has years of four digits. */

@@ -39,6 +39,7 @@ const CALL_CONTEXT = {
   capabilities: ': Set<String>',
   hosts: ': Set<String>',
   paths: ': Set<String>',
+  pathsTruncated: ': Bool',
   process: '?: Process',
   now: ': datetime',
   hour: ': Long',

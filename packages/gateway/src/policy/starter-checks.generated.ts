@@ -3,4 +3,4 @@
  * directory. Written by its test, which makes that check: after a change of a tool, the schema or the policies run
  * `npm run fix`.
  */
-export const STARTER_CHECK = 'ff5c2435fcfe358a2cacd3ea560deb628dde3c3f9ba89b9d4900c0fbdaf3c878';
+export const STARTER_CHECK = '984f029672cf9e998e211fc21c4fd4d37f03146d06ce862afff27eb702d10439';

@@ -201,6 +201,15 @@ const SAMPLE_PROCESS: PreparedProcess = {
     protectedPaths: [],
     allowedWrites: ['git-hooks'],
   },
-  facts: { kind: 'plain', tier: 'c', root: '/trial', paths: ['trial'], hosts: ['trial.example'] },
+  facts: {
+    kind: 'plain',
+    tier: 'c',
+    root: '/trial',
+    paths: ['trial'],
+    pathsTruncated: false,
+    hosts: ['trial.example'],
+  },
+  hints: [],
   stillHolds: () => null,
+  pathsStillHold: () => null,
 };

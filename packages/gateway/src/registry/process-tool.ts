@@ -7,7 +7,7 @@ import type { PreparedProcess } from '../core/process.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
 import { INPUT_SCHEMA, type ProcessInput, parseInput } from '../runner/input.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
-import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
+import { findChange, findMovedPath, type RunnerDeps, termsOf } from '../runner/terms.ts';
 
 const TEXT = { type: 'string' };
 const COUNT_OR_NULL = { type: ['integer', 'null'] };
@@ -36,6 +36,7 @@ export function processTool(settings: () => RunnerSettings, deps: () => RunnerDe
         usage: { type: 'object' },
         changes: { type: 'array' },
         findings: { type: 'array' },
+        hints: { type: 'array' },
       },
       required: ['exitCode', 'signal', 'stdout', 'stderr', 'truncated', 'limit'],
       additionalProperties: true,
@@ -68,9 +69,14 @@ export function prepareCommand(
   const drawn = termsOf(input, settings, deps);
   if (!drawn.ok) return drawn.problem;
   const { terms, facts } = drawn.value;
-  const { kind, tier, root, paths, hosts } = facts;
-  const stillHolds = (workspaceFd: number) => findChange(facts, workspaceFd);
-  return { terms, facts: { kind, tier, root, paths, hosts }, stillHolds };
+  const { kind, tier, root, paths, pathsTruncated, hosts } = facts;
+  return {
+    terms,
+    facts: { kind, tier, root, paths, pathsTruncated, hosts },
+    hints: facts.hints,
+    stillHolds: (workspaceFd) => findChange(facts, workspaceFd),
+    pathsStillHold: () => findMovedPath(facts),
+  };
 }
 
 function readInput(input: Json): ProcessInput | Refused {

@@ -1,7 +1,23 @@
 import { normalize } from 'node:path';
-import { CodedError } from '../core/coded-error.ts';
-import { expandPattern, isPattern, Lookups, type Resolution, resolvePath } from './resolve-path.ts';
+import { isWithin } from '../core/paths.ts';
+import type { NamedArgument } from './named-commands.ts';
+import {
+  expandPattern,
+  isPattern,
+  Lookups,
+  type Resolution,
+  resolvePath,
+  TooManyPaths,
+} from './resolve-path.ts';
+import { UNKNOWN } from './shell-line.ts';
+import { OWN_PROCESS, SCRATCH } from './system.ts';
 import { type PathZone, zoneOf } from './workspace.ts';
+
+/**
+ * Where an argument leads: a zone of the machine, the directory for temporary files of every user, or nowhere, where
+ * even the first directory of the path does not exist and only root could create it.
+ */
+type ArgumentZone = PathZone | 'scratch' | 'nowhere';
 
 /** One way to read an argument as a path, and where that leads. */
 export type ArgumentPath = {
@@ -9,15 +25,18 @@ export type ArgumentPath = {
   /** The part of the argument that is read as a path. */
   readonly meaning: string;
   readonly resolved: string;
-  readonly zone: PathZone;
+  readonly zone: ArgumentZone;
 };
+
+/** Not complete where the arguments can mean more paths than are looked at. */
+export type FoundPaths = { readonly paths: readonly ArgumentPath[]; readonly isComplete: boolean };
 
 /** All canonical. */
 export type ArgumentScope = {
   readonly cwd: string;
   readonly workspace: string;
   readonly home: string;
-  readonly readOnly?: readonly string[];
+  readonly readOnly: readonly string[];
   /** The environment of the run: what `$NAME` in an argument would become. */
   readonly variables?: Readonly<Record<string, string>>;
 };
@@ -28,37 +47,50 @@ const USER_HOME = /^~[A-Za-z_][A-Za-z0-9_.-]*(?:\/|$)/;
 
 /**
  * Every path that an argument could mean, with links followed. A name without a slash is a path too, since it may be a
- * link. What leads outside is reported and not thrown: the caller enforces the scope.
+ * link. What leads outside is reported and not thrown: the caller decides what follows from it.
  */
-export function pathsIn(args: readonly string[], scope: ArgumentScope): readonly ArgumentPath[] {
+export function pathsIn(args: readonly NamedArgument[], scope: ArgumentScope): FoundPaths {
   const lookups = new Lookups();
-  const found: ArgumentPath[] = [];
-  for (const argument of new Set(args)) {
-    const seen = new Set<string>();
-    for (const path of readingsOf(argument, scope, lookups)) {
-      const key = `${path.meaning}\0${path.resolved}`;
-      if (!seen.has(key)) found.push(path);
-      seen.add(key);
+  const found = new Map<string, ArgumentPath>();
+  let isComplete = true;
+  for (const argument of args.filter(isRead)) {
+    try {
+      for (const path of readingsOf(argument, scope, lookups))
+        found.set([path.argument, path.meaning, path.resolved, path.zone].join('\0'), path);
+    } catch (error) {
+      // Boundary: the work that one call can cause before it is allowed is bounded.
+      if (!(error instanceof TooManyPaths)) throw error;
+      isComplete = false;
     }
   }
-  return found;
+  return { paths: [...found.values()], isComplete };
 }
 
-function* readingsOf(argument: string, scope: ArgumentScope, lookups: Lookups): Generator<ArgumentPath> {
-  const texts = new Set([argument, expandVariables(argument, scope.variables ?? {})]);
-  for (const text of texts) {
-    for (const { text: meaning, reading } of partsOf(text)) {
+function isRead({ role, text }: NamedArgument): boolean {
+  return role === 'any' && !text.includes(UNKNOWN);
+}
+
+function* readingsOf(
+  { text: written, source, isColonRemote }: NamedArgument,
+  scope: ArgumentScope,
+  lookups: Lookups,
+): Generator<ArgumentPath> {
+  // In a line, the variables are replaced already.
+  const expanded = source === written ? expandVariables(written, scope.variables ?? {}) : written;
+  for (const text of new Set([written, expanded])) {
+    for (const { text: meaning, reading } of partsOf(text, isColonRemote)) {
       lookups.spend(1);
       if (USER_HOME.test(meaning)) {
         // Boundary: the home of a user of the host is outside, whether or not we know where it is.
-        yield { argument, meaning, resolved: meaning, zone: 'outside' };
+        yield { argument: source, meaning, resolved: meaning, zone: 'outside' };
       }
       for (const { path, from } of meaningsOf(meaning, scope, lookups)) {
         const resolution = resolvePath(path, from, lookups);
         if (reading === 'guess' && !leadsSomewhere(path, resolution, lookups)) continue;
-        const judged = judge(argument, meaning, resolution, scope);
+        const zone = judge(resolution, scope, lookups);
         // An option is a path in the workspace only if a file of its name exists.
-        if (judged.zone !== 'workspace' || resolution.exists || !path.startsWith('-')) yield judged;
+        if (zone !== 'workspace' || resolution.exists || !path.startsWith('-'))
+          yield { argument: source, meaning, resolved: resolution.path, zone };
       }
     }
   }
@@ -82,18 +114,25 @@ function leadsSomewhere(
   lookups: Lookups,
 ): boolean {
   if (exists || throughLink || !isKnown) return true;
-  return path.startsWith('/') && lookups.at(`/${path.split('/')[1] ?? ''}`).kind !== 'missing';
+  return path.startsWith('/') && hasFirstPart(path, lookups);
+}
+
+function hasFirstPart(path: string, lookups: Lookups): boolean {
+  return lookups.at(`/${path.split('/')[1] ?? ''}`).kind !== 'missing';
 }
 
 function judge(
-  argument: string,
-  meaning: string,
-  { path: resolved, isKnown }: Resolution,
-  { workspace, readOnly = [] }: ArgumentScope,
-): ArgumentPath {
+  { path, isKnown }: Resolution,
+  { workspace, readOnly }: ArgumentScope,
+  lookups: Lookups,
+): ArgumentZone {
   // Boundary: a path that cannot be followed is outside.
-  const zone = isKnown ? zoneOf(resolved, { workspace, readOnly }) : 'outside';
-  return { argument, meaning, resolved, zone };
+  if (!isKnown) return 'outside';
+  const zone = zoneOf(path, { workspace, readOnly });
+  if (zone !== 'outside') return zone;
+  if (isWithin(path, OWN_PROCESS)) return 'system';
+  if (isWithin(path, SCRATCH)) return 'scratch';
+  return hasFirstPart(path, lookups) ? 'outside' : 'nowhere';
 }
 
 /** What a shell or a similar program would make of `$NAME` and `${NAME}`; an unset one is empty. */
@@ -109,8 +148,8 @@ function expandVariables(text: string, variables: Readonly<Record<string, string
  * `-Wl,-T,/p`, `file:///p`), and no table knows all of them; so an argument is cut at every character that programs cut
  * at, and every piece is a part. Too many parts cost a lookup each; one too few would be a way out.
  *
- * Paths inside quotes or code are not found. Code in an argument (`sh -c …`) is left to the policies, which know that
- * the program is an interpreter, and to Tier C, where the kernel enforces access.
+ * Paths in code (`python -c …`) are not found. That is left to the policies, which know that the program is an
+ * interpreter, and to Tier C, where the kernel enforces access.
  */
 
 type Part = {
@@ -123,9 +162,7 @@ type Part = {
 const REMOTE_URL =
   /(?<![A-Za-z0-9+.]|[A-Za-z0-9]-)(?:-{1,2}[A-Za-z])?(?:(?:git|hg|svn|bzr)\+)?(?:https?|ftps?|sftp|ssh|git|wss?|rsync|scp|s3|gs|tcp|udp|ldaps?|smtps?|imaps?|redis|rediss|amqps?|mqtts?|postgres|postgresql|mysql|mongodb|docker|oci):\/\/[^\s,;<>]*/gi;
 const FILE_URL = /file:(?:\/\/[^/\\]*)?/gi;
-const SEPARATORS = ['=', ':', ',', ';', '@', '<', '>'] as const;
-const ANY_SEPARATOR = /[=:,;@<>]/;
-const ANY_SEPARATOR_OR_SPACE = /[=:,;@<>\s]/;
+const SEPARATORS = '=:,;@<>';
 /** An option or an assignment: programs split its value. A text (a commit message) is kept whole. */
 const IS_OPTION = /^(?:-|[A-Za-z_][A-Za-z0-9_.]*\+?:?=)/;
 /** As far as letters of short options are glued together before a value. */
@@ -137,7 +174,7 @@ const MAX_FILE_URLS = 16;
 const LONGEST_NAME = 255;
 
 /** Every part of an argument that a program could take for a path. */
-export function partsOf(argument: string): readonly Part[] {
+export function partsOf(argument: string, isColonRemote = false): readonly Part[] {
   const parts = new Map<string, Part>();
   const add = (text: string, reading: Part['reading']): void => {
     if (text.length > LONGEST_NAME && !text.includes('/')) return;
@@ -146,7 +183,7 @@ export function partsOf(argument: string): readonly Part[] {
   for (const text of fileUrlsIn(argument)) add(text, 'sure');
   const local = argument.replace(REMOTE_URL, '');
   add(local, 'sure');
-  for (const text of piecesOf(local)) {
+  for (const text of piecesOf(local, isColonRemote ? SEPARATORS.replace(':', '') : SEPARATORS)) {
     add(text, 'sure');
     if (text.startsWith('-')) for (const part of gluedIn(text)) add(part.text, part.reading);
   }
@@ -154,15 +191,15 @@ export function partsOf(argument: string): readonly Part[] {
 }
 
 /** The pieces between separators, and from each separator to the end: a path can have separators in its name. */
-function piecesOf(text: string): readonly string[] {
-  const separator = IS_OPTION.test(text) ? ANY_SEPARATOR_OR_SPACE : ANY_SEPARATOR;
-  const pieces = new Set(text.split(separator));
-  for (const each of SEPARATORS) {
+function piecesOf(text: string, separators: string): readonly string[] {
+  const any = new RegExp(`[${separators}${IS_OPTION.test(text) ? '\\s' : ''}]`);
+  const pieces = new Set(text.split(any));
+  for (const each of separators) {
     if (text.includes(each)) for (const piece of text.split(each)) pieces.add(piece);
   }
   const starts: number[] = [];
-  for (let at = 0; at < text.length; at++) if (separator.test(text.charAt(at))) starts.push(at + 1);
-  demandFew(starts.length, MAX_SEPARATORS, 'separators such as "=" and ":"');
+  for (let at = 0; at < text.length; at++) if (any.test(text.charAt(at))) starts.push(at + 1);
+  demandFew(starts.length, MAX_SEPARATORS);
   for (const start of starts) pieces.add(text.slice(start));
   return [...pieces];
 }
@@ -184,10 +221,12 @@ function gluedIn(option: string): readonly Part[] {
 function fileUrlsIn(argument: string): readonly string[] {
   const paths: string[] = [];
   const urls = [...argument.matchAll(FILE_URL)];
-  demandFew(urls.length, MAX_FILE_URLS, 'file URLs');
+  demandFew(urls.length, MAX_FILE_URLS);
   for (const { 0: start, index } of urls) {
     const rest = argument.slice(index + start.length);
-    const readings = [rest, rest.replace(/[?#].*$/s, ''), rest.replace(/[\s,;"'].*$/s, '')];
+    // An encoded path can take the place of the host.
+    const encoded = argument.slice(index + 'file:'.length).replace(/^\/*(?=%2F)/i, '');
+    const readings = [encoded, rest, rest.replace(/[?#].*$/s, ''), rest.replace(/[\s,;"'].*$/s, '')];
     for (const path of readings) paths.push(path, decodePercent(path));
   }
   return paths;
@@ -201,11 +240,6 @@ function decodePercent(text: string): string {
 }
 
 /** Boundary: each of these begins a part, and each part costs a look at the file system. */
-function demandFew(count: number, most: number, what: string): void {
-  if (count <= most) return;
-  throw new CodedError(
-    'runner/outside-workspace',
-    `Cannot check the arguments: one has ${count} ${what}, expected at most ${most}`,
-    { remedy: 'Put the text into a file of the workspace, and pass its path.' },
-  );
+function demandFew(count: number, most: number): void {
+  if (count > most) throw new TooManyPaths();
 }

@@ -1,7 +1,8 @@
 import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import { normalize } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
-import { DEVICES } from './system.ts';
+import { isWithin } from '../core/paths.ts';
+import { DEVICES, OWN_PROCESS } from './system.ts';
 
 /*
  * Where a path leads. The kernel's realpath fails for a path whose end does not exist yet, which is just what a command
@@ -71,11 +72,17 @@ export class Lookups {
   spend(lookups: number): void {
     this.#left -= lookups;
     // Boundary: the work that one call can cause before it is allowed is bounded.
-    if (this.#left >= 0) return;
-    throw new CodedError(
+    if (this.#left < 0) throw new TooManyPaths();
+  }
+}
+
+/** The arguments of a call can mean more paths than are looked at. */
+export class TooManyPaths extends CodedError {
+  constructor() {
+    super(
       'runner/outside-workspace',
-      `Cannot check the arguments: they can mean more than ${MAX_LOOKUPS} paths, expected fewer`,
-      { remedy: 'Pass fewer arguments, or fewer patterns such as "*/*".' },
+      'Cannot check the arguments: they can mean more paths than are looked at, expected fewer',
+      { remedy: 'Pass fewer arguments and patterns, or put a long text into a file of the workspace.' },
     );
   }
 }
@@ -98,9 +105,12 @@ function* entriesOf(directory: string): Generator<string> {
 function lookAt(path: string): Seen {
   try {
     if (path.length - path.lastIndexOf('/') - 1 > LONGEST_NAME) return { kind: 'missing' };
+    if (path.startsWith(`${OWN_PROCESS}/fd/`)) return { kind: 'unknown' };
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return { kind: 'missing' };
-    if (!stats.isSymbolicLink()) return { kind: 'there' };
+    if (!stats.isSymbolicLink() || path === OWN_PROCESS) return { kind: 'there' };
+    // What is linked there belongs to the process that looks, which is not the command.
+    if (isWithin(path, OWN_PROCESS)) return { kind: 'unknown' };
     return { kind: 'link', target: readlinkSync(path) };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
@@ -125,7 +135,7 @@ function partsOf(path: string): string[] {
 /** Continues with this path from where the walk is. */
 function follow(walk: Walk, path: string, lookups: Lookups): void {
   // What a device name leads to depends on the process that opens it; ours would be the wrong one.
-  const isDevice = path.startsWith('/dev/') && walk.left.length === 0 && DEVICES.has(normalize(path));
+  const isDevice = /^\/(?:dev|proc)\//.test(path) && walk.left.length === 0 && DEVICES.has(normalize(path));
   const parts = partsOf(path);
   lookups.spend(Math.ceil(parts.length / PARTS_PER_LOOKUP));
   if (path.startsWith('/')) {

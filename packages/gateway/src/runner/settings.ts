@@ -26,6 +26,8 @@ export type RunnerSettings = {
   readonly envAllow: readonly string[];
   /** Paths, besides the system's own, that a run may read and that arguments may name. */
   readonly readOnly: readonly string[];
+  /** What a path outside in an argument does in tier C; in tier B it refuses. */
+  readonly argumentPaths: 'inform' | 'refuse';
   /** Paths in the workspace, relative to it, that a run must not change. */
   readonly protectedPaths: readonly string[];
   /** The protected files that a call may ask to write. */
@@ -81,6 +83,7 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
     `LANG LANGUAGE LC_* TZ TERM COLORTERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI
     SOURCE_DATE_EPOCH`.split(/\s+/),
   readOnly: [],
+  argumentPaths: 'inform',
   protectedPaths: [],
   allowedWrites: [],
   defaults: DEFAULT_PROCESS_LIMITS,
@@ -114,6 +117,7 @@ export function settingsOf(
     searchPath: process.searchPath,
     envAllow: process.env,
     readOnly: process.readOnly.map(settle),
+    argumentPaths: process.argumentPaths,
     protectedPaths: process.protected,
     allowedWrites: PROTECTED_NAMES.filter((name) => process.allowWrites.includes(name)),
     // A default never passes a ceiling that the operator lowered.
@@ -140,7 +144,12 @@ type OpenedRunner = {
 };
 
 /** What the operator granted besides the configuration, and to whom the gateway belongs. */
-type RunnerPlace = Owner & Omit<RootGrants, 'configured'> & { readonly upstreams: Config['upstreams'] };
+type RunnerPlace = Owner &
+  Omit<RootGrants, 'configured'> & {
+    /** Of --read-only. */
+    readonly readOnly: readonly string[];
+    readonly upstreams: Config['upstreams'];
+  };
 
 /** Refuses a configuration that grants a forbidden directory. */
 export function openRunner(config: Config, place: RunnerPlace, clock: Clock): OpenedRunner {
@@ -148,7 +157,9 @@ export function openRunner(config: Config, place: RunnerPlace, clock: Clock): Op
   const workspaces = findRoots({ ...place, configured: config.process.workspaces }, forbidden);
   for (const { name, workspace } of place.upstreams)
     if (workspace !== null) demandRoot(workspace, `the workspace of upstream "${name}"`, forbidden);
-  const settings = settingsOf(config, workspaces);
+  const configured = settingsOf(config, workspaces);
+  const readOnly = [...configured.readOnly, ...place.readOnly.map(settle)];
+  const settings = { ...configured, readOnly };
   const digests = new FileDigests(clock);
   const known = new KnownPrograms(settings.searchPath, digests);
   return { settings: () => settings, deps: () => ({ known, digests, forbidden }), workspaces };

@@ -9,9 +9,15 @@ export const SYSTEM_PATHS = pathsIn(
 
 /** Names of devices and descriptors that expose nothing of the host. Judged by name: targets differ per process. */
 export const DEVICES: ReadonlySet<string> = new Set(
-  pathsIn(`/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/stdin /dev/stdout /dev/stderr
-    /dev/fd/0 /dev/fd/1 /dev/fd/2`),
+  pathsIn(`/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/stdin /dev/stdout /dev/stderr /dev/tty
+    /dev/fd /dev/fd/0 /dev/fd/1 /dev/fd/2 /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2`),
 );
+
+/** What a process sees of itself. Judged by name, as devices are. */
+export const OWN_PROCESS = '/proc/self';
+
+/** Where every user may write, and where every program puts temporary files. */
+export const SCRATCH = '/tmp';
 
 function pathsIn(texts: string): readonly string[] {
   return texts.split(/\s+/);

@@ -2,18 +2,17 @@ import type { Code } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
-import type { EgressMode, ProcessFacts, ProcessLimits, ProcessTerms } from '../core/process.ts';
+import type { EgressMode, ProcessFacts, ProcessHint, ProcessLimits, ProcessTerms } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
-import type { AllowList } from '../egress/allowlist.ts';
-import { denyHost } from '../egress/decide.ts';
-import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
+import { type ArgumentScope, pathsIn } from './arguments.ts';
 import { type ClassifyDeps, classify } from './classify.ts';
 import { environmentOf } from './environment.ts';
 import { type ExecutableScope, resolveExecutable } from './executable.ts';
 import { type ForbiddenPlaces, openedPath } from './forbidden.ts';
-import { hostsIn } from './host-lists.ts';
 import type { ProcessInput } from './input.ts';
 import { interpretersOf, judgedFiles } from './judged-files.ts';
+import type { NamedArgument } from './named-commands.ts';
+import { demandInside, demandListed, hintsOf, readArguments } from './read-arguments.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
@@ -24,8 +23,12 @@ import { type FileFacts, findCwd, findWorkspace, isSameDirectory, isSameFile } f
  * settings, which are trusted; it returns terms in which every path is canonical, every limit a number and every
  * variable allowed, and the facts that policies judge. Nothing is started here and nothing is written.
  *
- * This module refuses what no policy could allow: a path outside the workspace, a variable of the loader, an invalid
+ * This module refuses what no policy could allow: a program outside the sandbox, a variable of the loader, an invalid
  * limit. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
+ *
+ * What the arguments name is read for the policies (`facts.paths`, `facts.hosts`). In Tier C the kernel judges paths, so
+ * a path outside refuses nothing there unless the operator wants it to (`process.argument_paths`); in Tier B, where
+ * nothing else would keep it out, it refuses the command.
  *
  * Files may change between this check and the run. `findChange` checks again, as late as the tier can call it; the tier
  * opens the workspace by descriptor and compares it with the facts, and the launcher executes the judged files alone. In
@@ -35,7 +38,8 @@ import { type FileFacts, findCwd, findWorkspace, isSameDirectory, isSameFile } f
 export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPlaces };
 
 /** What the policies see of a command, besides its input, and what was examined for it. */
-type CommandFacts = ProcessFacts & ReturnType<typeof classify> & { readonly seen: Seen };
+type CommandFacts = ProcessFacts &
+  ReturnType<typeof classify> & { readonly seen: Seen; readonly hints: readonly ProcessHint[] };
 
 /** What was examined, for a second check. */
 type Seen = {
@@ -43,10 +47,13 @@ type Seen = {
   readonly cwd: FileFacts;
   /** The program, or the script and its interpreters. */
   readonly files: readonly FileFacts[];
-  readonly args: readonly string[];
+  readonly args: readonly NamedArgument[];
   readonly paths: readonly string[];
+  readonly isComplete: boolean;
   readonly scope: ArgumentScope;
   readonly forbidden: ForbiddenPlaces;
+  /** Whether a path refuses the command, so that a path that is another one by now does as well. */
+  readonly isRefusedByPath: boolean;
 };
 
 /** What would run, and what the policies see of it. */
@@ -83,12 +90,11 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const executable = resolveExecutable(input.command, scope, deps.digests);
   const interpreters = interpretersOf(executable, scope, deps.digests);
   const argumentScope = argumentScopeOf(scope, env);
-  const found = pathsIn(input.args, argumentScope);
-  demandInside(found, 'argument');
-  demandInside(pathsIn(Object.values(input.env), argumentScope), 'value');
-  const paths = [...new Set(found.map(({ resolved }) => resolved))];
-  const hosts = hostsIn(input.args, executable.argv0);
-  if (egress === 'preflight') demandListed(hosts, settings.egressHosts);
+  const read = readArguments(input, executable, argumentScope);
+  const tier = input.tier ?? 'c';
+  const isRefusedByPath = tier === 'b' || settings.argumentPaths === 'refuse';
+  if (isRefusedByPath) demandInside(read, input);
+  if (egress === 'preflight') demandListed(read.hosts, settings.egressHosts);
   const terms: ProcessTerms = {
     executable: executable.path,
     executableSha256: executable.sha256,
@@ -106,14 +112,17 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     protectedPaths: settings.protectedPaths,
     allowedWrites: input.allowWrites,
   };
-  const { args, tier } = input;
   const files = [executable, ...interpreters].map(({ facts }) => facts);
+  const { args, hosts, isComplete } = read;
+  const paths = [...new Set(read.paths.map(({ resolved }) => resolved))];
   const seen: Seen = {
-    ...{ workspace, cwd, files, args, paths, scope: argumentScope },
-    forbidden: deps.forbidden,
+    ...{ workspace, cwd, files, args, paths, isComplete, scope: argumentScope },
+    ...{ forbidden: deps.forbidden, isRefusedByPath },
   };
-  const classified = classify(executable, args, scope, { ...deps, interpreters });
-  return { terms, facts: { ...classified, tier: tier ?? 'c', root, paths, hosts, seen } };
+  const classified = classify(executable, input.args, scope, { ...deps, interpreters });
+  const named = { paths, pathsTruncated: !isComplete, hosts };
+  const hints = hintsOf(read, argumentScope, egress === 'strict' ? settings.egressHosts : null);
+  return { terms, facts: { ...classified, ...named, tier, root, seen, hints } };
 }
 
 function identityOf({ dev, ino }: FileFacts): string {
@@ -126,21 +135,6 @@ function argumentScopeOf(
 ): ArgumentScope {
   const home = resolvePath(env.HOME ?? workspace, '/').path;
   return { cwd, workspace, readOnly, home, variables: env };
-}
-
-/** Boundary: one meaning of one argument that leads outside refuses the command. */
-function demandInside(paths: readonly ArgumentPath[], what: 'argument' | 'value'): void {
-  const outside = paths.find(({ zone }) => zone === 'outside');
-  if (outside === undefined) return;
-  const { argument, meaning, resolved } = outside;
-  const how = meaning === argument ? '' : `, read as ${quote(meaning)},`;
-  throw new CodedError(
-    'runner/outside-workspace',
-    `Cannot run the command: the ${what} ${quote(argument)}${how} leads to ${quote(resolved)}, expected a path in the workspace or the system`,
-    {
-      remedy: `Name a path inside the workspace, or add ${quote(resolved)} to process.read_only in palisade.toml.`,
-    },
-  );
 }
 
 /** Boundary: a call can request a network mode as strict as configured, or stricter. */
@@ -187,26 +181,12 @@ function networkOf(
   return { egressHosts: entries, secrets };
 }
 
-function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
-  for (const host of hosts) {
-    const why = denyHost(egressHosts, host);
-    if (why === null) continue;
-    throw new CodedError(
-      'runner/egress-denied',
-      `Cannot run the command: its arguments name the host ${quote(host)}. ${why}`,
-      {
-        remedy: `Add ${quote(host)} to process.egress_hosts in palisade.toml; "palisade egress explain HOST" shows the decision.`,
-      },
-    );
-  }
-}
-
 /**
  * Describes what has changed since the terms were drawn; null when nothing has. `workspaceFd` is the workspace that the
  * run has open; null: there is none yet.
  */
 export function findChange({ seen }: Pick<CommandFacts, 'seen'>, workspaceFd: number | null): string | null {
-  const { workspace, cwd, files, args, paths, scope, forbidden } = seen;
+  const { workspace, cwd, files, forbidden, isRefusedByPath } = seen;
   // Boundary: the directory that the run gets is judged itself, by its descriptor and the mounts of this moment.
   const reason =
     workspaceFd === null ? null : forbidden.againstWorkspace(openedPath(workspaceFd, workspace.path));
@@ -215,24 +195,23 @@ export function findChange({ seen }: Pick<CommandFacts, 'seen'>, workspaceFd: nu
   if (!isSameDirectory(cwd)) return `the working directory ${quote(cwd.path)} is another directory`;
   const other = files.find((file) => !isSameFile(file));
   if (other !== undefined) return `the program ${quote(other.path)} is another file`;
-  // A link that now points elsewhere, or is new, gives other paths for the same arguments.
-  const before = new Set(paths);
-  const moved = readAgain(args, scope).find(({ resolved }) => !before.has(resolved));
-  if (moved === undefined) return null;
-  return `the argument ${quote(moved.argument)} leads to ${quote(moved.resolved)} now`;
+  return isRefusedByPath ? findMovedPath({ seen }) : null;
 }
 
-/** Boundary: planted files can make resolving the arguments take too long; their targets are then unknown. */
-function readAgain(
-  args: readonly string[],
-  scope: ArgumentScope,
-): readonly Pick<ArgumentPath, 'argument' | 'resolved'>[] {
-  try {
-    return pathsIn(args, scope);
-  } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    return [{ argument: args.join(' '), resolved: 'too many places' }];
-  }
+/**
+ * Describes an argument that leads to another path than when the terms were drawn; null when none does. It counts where
+ * a path decided: in this module, or in a policy.
+ */
+export function findMovedPath({ seen }: Pick<CommandFacts, 'seen'>): string | null {
+  const { args, paths, scope } = seen;
+  // A link that now points elsewhere, or is new, gives other paths for the same arguments.
+  const before = new Set(paths);
+  const now = pathsIn(args, scope);
+  const moved = now.paths.find(({ resolved }) => !before.has(resolved));
+  if (moved !== undefined)
+    return `the argument ${quote(moved.argument)} leads to ${quote(moved.resolved)} now`;
+  // Boundary: planted files can make resolving the arguments take too long; their targets are then unknown.
+  return now.isComplete || !seen.isComplete ? null : 'the arguments lead to too many places now';
 }
 
 /** The requested limits, else the defaults, each lowered to its ceiling. Only returns whole numbers above 0. */

@@ -48,6 +48,39 @@ describe('a grant', () => {
   });
 });
 
+describe('a decision on the paths of a command', () => {
+  const BY_PATHS = `${PERMIT_ALL} @id("paths") forbid(principal, action == Action::"call", resource) when { context.paths.contains("/etc/x") };`;
+  const BY_WHOLE_PATHS = BY_PATHS.replace('{ context.paths', '{ context.pathsTruncated || context.paths');
+
+  function decide(policies: string, pathsTruncated: boolean) {
+    const { facts, ...rest } = preparedProcess({});
+    const moved = { ...rest, facts: { ...facts, pathsTruncated }, pathsStillHold: () => 'moved' };
+    return authorize(engineWith(policies), { ...checkedCall(DANGER, { text: '' }), process: moved }, FACTS);
+  }
+
+  test.each([
+    [PERMIT_ALL, null],
+    [BY_PATHS, 'moved'],
+  ])('is held to them where a policy reads them: %s', (policies, change) => {
+    const decision = decide(policies, false);
+    if (decision.verdict !== 'allow') throw new Error(decision.verdict);
+    expect(decision.grant.call.process?.stillHolds(0)).toBe(change);
+  });
+
+  test.each([
+    ['allows where no policy reads them', PERMIT_ALL, 'allow', null],
+    ['denies where a policy takes them for all', BY_PATHS, 'deny', 'policy/evaluation-error'],
+    ['leaves it to a policy that asks', BY_WHOLE_PATHS, 'deny', 'policy/denied'],
+  ])('on some of them %s', (_, policies, verdict, code) => {
+    const decision = decide(policies, true);
+    expect([decision.verdict, decision.verdict === 'deny' ? decision.refused.code : null]).toEqual([
+      verdict,
+      code,
+    ]);
+    expect(decide(policies, false).verdict).toBe('allow');
+  });
+});
+
 describe('readsDigests()', () => {
   test('is true of a text that names the attribute, however it is spelled', () => {
     expect(readsDigests(['when { context.process.executableSha256 == "" }'])).toBe(true);

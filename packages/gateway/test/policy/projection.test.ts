@@ -44,6 +44,7 @@ const LITERALS: Readonly<Record<CallAttribute, readonly [string, string]>> = {
   capabilities: ['["net"]', '["fs"]'],
   hosts: ['["a.example"]', '["b.example"]'],
   paths: ['["p"]', '["q"]'],
+  pathsTruncated: ['false', 'true'],
   process: [processOf('plain'), processOf('shell')],
   now: ['datetime("2026-05-01T12:00:00.000Z")', 'datetime("2000-01-01")'],
   hour: ['12', '0'],

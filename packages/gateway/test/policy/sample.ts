@@ -132,8 +132,17 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       allowedWrites: [],
       ...terms,
     },
-    facts: { kind: 'plain', tier: 'c', root: '/w', paths: ['p'], hosts: ['a.example'] },
+    facts: {
+      kind: 'plain',
+      tier: 'c',
+      root: '/w',
+      paths: ['p'],
+      pathsTruncated: false,
+      hosts: ['a.example'],
+    },
+    hints: [],
     stillHolds: () => null,
+    pathsStillHold: () => null,
   };
 }
 

@@ -58,8 +58,10 @@ describe('termsOf() and the environment (B14)', () => {
 
   it('refuses a value that leads outside, in a variable that the operator allowed', () => {
     const host = makeHost({ envAllow: ['DATA_DIR'] });
-    expect(verdict(ask(host, { env: { DATA_DIR: host.outside } }))).toBe('runner/outside-workspace');
-    expect(verdict(ask(host, { env: { DATA_DIR: 'data' } }))).toBe('ok');
+    expect(verdict(ask(host, { tier: 'b', env: { DATA_DIR: host.outside } }))).toBe(
+      'runner/outside-workspace',
+    );
+    expect(verdict(ask(host, { tier: 'b', env: { DATA_DIR: 'data' } }))).toBe('ok');
   });
 });
 

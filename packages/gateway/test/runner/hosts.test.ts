@@ -1,50 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { webUrl } from '../../../../tests/volume/characters.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { type AllowList, parseAllowList } from '../../src/egress/allowlist.ts';
-import { hostsIn } from '../../src/runner/host-lists.ts';
 import { accept, ask, makeHost, verdict } from './sample.ts';
-
-describe('hostsIn()', () => {
-  it.each<[string, string[], string[]]>([
-    ['git', ['clone', 'https://Example.com/x.git'], ['example.com']],
-    ['git', ['clone', 'git@example.com:group/x.git'], ['example.com']],
-    ['git', ['clone', 'ssh://git@example.com.:22/x'], ['example.com']],
-    ['git', ['clone', 'git+ssh://example.com/x'], ['example.com']],
-    ['tool', ['--url=https://example.com:8443/x', '-uhttp://b.example'], ['example.com', 'b.example']],
-    ['tool', ['--listen=127.0.0.1:80'], ['127.0.0.1']],
-    ['tool', ['localhost:5432', '[::1]:80'], ['localhost', '::1']],
-    ['tool', ['http://[2001:db8::1]:80/x'], ['2001:db8::1']],
-    ['tool', ['10.0.0.1', '::1'], ['10.0.0.1', '::1']],
-    ['tool', ['status', 'main.c', '--out=a.txt', 'a/b', 'file:///etc/passwd', '-O2'], []],
-    ['curl', ['-s', 'example.com/x', '-o', 'out.html'], ['example.com']],
-    ['/usr/bin/curl', ['0x7f000001', '2130706433', '127.1'], ['0x7f000001', '2130706433', '127.1']],
-    ['ssh', ['-p', '22', 'user@example.com', 'uptime'], ['example.com', 'uptime']],
-    ['scp', ['x', 'example.com:/srv/x'], ['x', 'example.com']],
-    ['nc', ['example.com', '80'], ['example.com', '80']],
-  ])('of %s %j are %j', (program, args, hosts) => {
-    expect([...hostsIn(args, program)].sort()).toEqual([...hosts].sort());
-  });
-
-  it('gives every host that a doubtful URL can mean', () => {
-    expect(hostsIn(['https://good.example@evil.example/'], 'tool')).toContain('evil.example');
-    expect(hostsIn(['https://a@good.example@evil.example/'], 'tool')).toEqual(
-      expect.arrayContaining(['good.example', 'evil.example']),
-    );
-    expect(hostsIn(['https://good.example\\@evil.example/'], 'tool')).toEqual(
-      expect.arrayContaining(['good.example', 'evil.example']),
-    );
-  });
-
-  it('finds what the URL parser of Node finds', () => {
-    fc.assert(
-      fc.property(webUrl(['http', 'https', 'ftp']), (url) => {
-        expect(hostsIn([`--x=${url}`], 'tool')).toContain(new URL(url).hostname.replace(/\.$/, ''));
-      }),
-    );
-  });
-});
 
 function listOf(...entries: string[]): AllowList {
   const parsed = parseAllowList(entries);
@@ -71,6 +28,12 @@ describe('termsOf() and the network', () => {
     expect(clone('https://git.example.com/x')).toMatchObject({
       ok: true,
       facts: { hosts: ['git.example.com'] },
+    });
+    const curl = (...args: string[]) => ask(host, { command: 'curl', args, egress: 'preflight' });
+    expect(curl('-sSLo', 'x', 'https://a.example.com:8443/x')).toMatchObject({ ok: true });
+    expect(curl('http://a.example.org')).toMatchObject({
+      code: 'runner/egress-denied',
+      message: expect.stringContaining('name the host "a.example.org"'),
     });
     expect(clone('https://git.example.org/x')).toMatchObject({
       ok: false,

@@ -5,6 +5,7 @@ import { KnownPrograms } from '../../src/runner/classify.ts';
 import { FileDigests } from '../../src/runner/executable.ts';
 import { ForbiddenPlaces } from '../../src/runner/forbidden.ts';
 import type { ProcessInput } from '../../src/runner/input.ts';
+import { commandsIn, type NamedArgument } from '../../src/runner/named-commands.ts';
 import { DEFAULT_SETTINGS, type RunnerSettings } from '../../src/runner/settings.ts';
 import { type CheckedTerms, type RunnerDeps, termsOf } from '../../src/runner/terms.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
@@ -24,7 +25,8 @@ export type Host = {
 };
 
 export function makeHost(changes: Partial<RunnerSettings> = {}): Host {
-  const root = realpathSync(tempDir());
+  // Not in /tmp, which every command may name.
+  const root = realpathSync(tempDir('/var/tmp'));
   const [workspace, outside, stateDir, home] = ['workspace', 'outside', 'state', 'home'].map((name) => {
     const path = join(root, name);
     mkdirSync(path);
@@ -86,6 +88,11 @@ export function accept(host: Host, input: Partial<ProcessInput>): CheckedTerms {
   const result = ask(host, input);
   if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
   return result;
+}
+
+/** The arguments of a program that no table knows. */
+export function plainArguments(...args: readonly string[]): readonly NamedArgument[] {
+  return commandsIn('', args).commands.flatMap((command) => command.args);
 }
 
 /** `ok`, or the code of the refusal. */

@@ -83,7 +83,8 @@ describe('settingsOf()', () => {
     mkdirSync(stateDir, { mode: 0o700 });
     const toml = `[process]\nworkspaces = ["${alias}"]\nread_only = ["${alias}/library"]\n`;
     writeFileSync(join(stateDir, 'palisade.toml'), toml, { mode: 0o600 });
-    const place = { stateDir, home: null, granted: [], cwd: null, upstreams: [] };
+    const named = { granted: [], readOnly: [join(alias, 'named')] };
+    const place = { stateDir, home: null, ...named, cwd: null, upstreams: [] };
     const { settings } = openRunner(await loadConfig({ stateDir }), place, {
       nowMs: () => 0,
       monotonicMs: () => 0,
@@ -93,7 +94,7 @@ describe('settingsOf()', () => {
     symlinkSync(outside, alias);
     expect(given).toMatchObject({
       workspaceRoots: [workspace],
-      readOnly: [join(workspace, 'library')],
+      readOnly: [join(workspace, 'library'), join(workspace, 'named')],
     });
   });
 });

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { findChange } from '../../src/runner/terms.ts';
+import { findChange, findMovedPath } from '../../src/runner/terms.ts';
 import { accept, type Host, makeHost } from './sample.ts';
 
 /** A host whose command is checked and then changed before it runs. */
@@ -86,6 +86,7 @@ describe('findChange() (B18)', () => {
       command: './../../tool',
       cwd: 'sub/deep',
       args: ['../file', '--out=../new'],
+      tier: 'b',
     });
     expect(findChange(facts, null)).toBeNull();
     writeFileSync(join(host.workspace, 'sub/deep/beside'), '');
@@ -99,11 +100,28 @@ describe('findChange() (B18)', () => {
       command: './../../tool',
       cwd: 'sub/deep',
       args: ['../file', '--out=../new'],
+      tier: 'b',
     });
     expect(findChange(facts, null)).toBeNull();
     swap(host);
     expect(findChange(facts, null)).toContain(`the ${expected} `);
   });
+
+  it.each(SWAPS)(
+    'finds a swap of %s in tier C unless only an argument leads elsewhere',
+    (_, swap, expected) => {
+      const host = prepare();
+      const { facts } = accept(host, {
+        command: './../../tool',
+        cwd: 'sub/deep',
+        args: ['../file', '--out=../new'],
+      });
+      swap(host);
+      const change = findChange(facts, null);
+      if (expected !== 'argument') expect(change).toContain(`the ${expected} `);
+      else expect([change, findMovedPath(facts)]).toEqual([null, expect.stringContaining('the argument ')]);
+    },
+  );
 
   it('judges the directory that the run has open, and not what its path says', () => {
     const host = prepare();

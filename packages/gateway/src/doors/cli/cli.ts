@@ -39,10 +39,12 @@ function invocationOf(edge: Edge, { args, rest, flags }: Parsed, print: Printer)
   const flag = typeof flags.state === 'string' ? flags.state : undefined;
   const stateDir = chooseStateDir({ flag, env: edge.env, cwd: edge.cwd });
   // What the owner of the state directory names on the command line is granted.
-  const workspaces = [flags.workspace ?? []].flat().filter((path) => typeof path === 'string');
+  const pathsOf = (name: string) =>
+    [flags[name] ?? []].flat().flatMap((path) => (typeof path === 'string' ? [resolve(edge.cwd, path)] : []));
   const options = {
     ...{ stateDir: stateDir.path, env: edge.env, version: edge.version, cwd: edge.cwd },
-    workspaces: workspaces.map((path) => resolve(edge.cwd, path)),
+    workspaces: pathsOf('workspace'),
+    readOnly: pathsOf('read-only'),
   };
   return {
     args,

@@ -126,7 +126,8 @@ async function callThroughDaemon(
   context: CallContext,
 ): Promise<Ended | null> {
   const { stateDir, flags, print } = invocation;
-  if (flags.embedded === true || context.signal.aborted) return null;
+  // What is granted on this command line is not granted to the daemon.
+  if (flags.embedded === true || flags['read-only'] !== undefined || context.signal.aborted) return null;
   const facts = readDaemon(stateDir.path);
   const rawInput = facts === null ? null : inputFor(facts, invocation, wanted);
   if (facts === null || rawInput === null) return null;

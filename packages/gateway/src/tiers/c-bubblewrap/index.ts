@@ -13,6 +13,7 @@ import {
   type TierRow,
 } from '../process/tier.ts';
 import { ownArch, seccompProgram } from '../seccomp/filter.ts';
+import { canBind } from './mounts.ts';
 import { FILTER_C, planC } from './plan.ts';
 import { isAtLeast, type JailFindings, NESTED_MOUNTS_SINCE, probeC, REQUIRED_OPTIONS } from './probe.ts';
 
@@ -48,6 +49,7 @@ function tierOfC(found: JailFindings): CommandTier {
     name: 'c',
     executor: `bubblewrap@${bwrapVersion}`,
     about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
+    hides: canBind,
     plan: (terms, place) => proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces),
   };
 }

@@ -7,7 +7,7 @@ import type { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
-import type { LimitName, ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import type { LimitName, ProcessHint, ProcessLimits, ProcessTerms } from '../../core/process.ts';
 import type { GroupUsage } from '../cgroup/run-group.ts';
 import type { ChildEnd } from '../child/child.ts';
 import { outputOf } from '../child/output.ts';
@@ -39,9 +39,12 @@ export type Verdict = {
 /** A command that has ended, and what its launcher reported. */
 export type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
 
+const MOST_HINTS = 5;
+
 type Finished = Started & {
   readonly ready: Ready;
   readonly terms: ProcessTerms;
+  readonly hints: readonly ProcessHint[];
   readonly left: LeftBehind;
   readonly network: RunNetwork | null;
 };
@@ -54,7 +57,12 @@ export function resultOf(tier: CommandTier, finished: Finished): RunResult {
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const verdict = proven(finished) ?? verdictOf(ran);
   const report = reportOf(terms, network?.facts() ?? null);
-  const output = { ...outputOfRun(ran, verdict?.limit ?? null), ...left.output, ...report.output };
+  const output = {
+    ...outputOfRun(ran, verdict?.limit ?? null),
+    ...left.output,
+    ...report.output,
+    ...(verdict === null ? {} : hintsOf(tier, finished)),
+  };
   const isolation = {
     ...tier.about,
     started: isWarm ? 'warm' : 'cold',
@@ -73,6 +81,15 @@ export function resultOf(tier: CommandTier, finished: Finished): RunResult {
     execution: { tier: tier.name, executor: tier.executor, isolation },
     ...(report.record === null ? {} : { egress: report.record }),
   };
+}
+
+/** A command that fails over a path or a host often repeats its name, and cannot know that the sandbox is the reason. */
+function hintsOf(tier: CommandTier, { end, hints }: Finished): { readonly hints?: readonly string[] } {
+  const complaint = Buffer.from(end.stderr).toString('utf8').toLowerCase();
+  const fitting = hints.filter(
+    ({ kind, name }) => complaint.includes(name.toLowerCase()) && (kind === 'host' || tier.hides(name)),
+  );
+  return fitting.length === 0 ? {} : { hints: fitting.slice(0, MOST_HINTS).map(({ sentence }) => sentence) };
 }
 
 function failedWith({ code, message }: Pick<Verdict, 'code' | 'message'>, output: Json, truncated: boolean) {

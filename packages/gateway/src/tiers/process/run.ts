@@ -70,7 +70,8 @@ export async function runCommand(
     const { id, tenant, principal } = call.checked.call;
     const runner = { id, tenant, principal, tool: call.checked.tool.id };
     const { egressBytes } = call.limits;
-    const job = { runner, terms, deadlineMs, stillHolds: process.stillHolds, egressBytes };
+    const { stillHolds, hints } = process;
+    const job = { runner, terms, deadlineMs, stillHolds, hints, egressBytes };
     const patience = { signal: context.signal, deadlineMs };
     const launch = () =>
       kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, context), patience);
@@ -102,7 +103,7 @@ export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
   };
 }
 
-type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
+type Job = Pick<PreparedProcess, 'terms' | 'stillHolds' | 'hints'> & {
   readonly deadlineMs: number;
   readonly runner: Runner;
   /** The limit for bytes sent and received together. */
@@ -139,7 +140,7 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     }
     const left = await lookAfter(kit, { ...ran, ready, terms, before, isKept, id: runner.id });
     // The reported limit is the requested one, not what the wait had left of it.
-    return resultOf(tier, { ...ran, ready, terms: asked.terms, left, network });
+    return resultOf(tier, { ...ran, ready, terms: asked.terms, hints: asked.hints, left, network });
   } finally {
     before?.close();
     held.close();

@@ -13,7 +13,7 @@ import { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { readHead } from '../../../src/journal/head.ts';
-import { openGateway, systemClock, systemRandom } from '../../../src/open.ts';
+import { type OpenOptions, openGateway, systemClock, systemRandom } from '../../../src/open.ts';
 import { runInside } from './fake-edge.ts';
 
 /* The command inside the test, on one real gateway with real sandboxes: opening one costs more than most commands. */
@@ -68,7 +68,13 @@ class Bytes extends Writable {
 }
 
 /** Runs a command in a workspace of its own: flags, `--`, and the words of the command. */
-async function exec(flags: readonly string[], words: readonly string[], stdin: readonly Uint8Array[] = []) {
+async function exec(
+  flags: readonly string[],
+  words: readonly string[],
+  stdin: readonly Uint8Array[] = [],
+  // What the command opens it would close; this one is closed after the tests.
+  open: typeof openGateway = async () => ({ ...gateway, close: async () => undefined }),
+) {
   const [out, err] = [new Bytes(), new Bytes()];
   const { status } = await runInside(['exec', '--workspace', workspace, ...flags, '--', ...words], {
     cwd: base,
@@ -77,8 +83,7 @@ async function exec(flags: readonly string[], words: readonly string[], stdin: r
     stdin: Readable.from(stdin),
     stdout: out,
     stderr: err,
-    // What the command opens it would close; this one is closed after the tests.
-    openGateway: async () => ({ ...gateway, close: async () => undefined }),
+    openGateway: (options) => open({ ...options, stateDir, env: readEnvironment() }),
   });
   return { status, bytes: out.all, out: out.all.toString(), err: err.all.toString() };
 }
@@ -176,6 +181,47 @@ describe('palisade exec', () => {
   });
 });
 
+describe('palisade exec and what is outside the sandbox', () => {
+  test('shows none of it to a command that names it, and says how to allow it', async () => {
+    const { status, out, err } = await exec([], ['cat', secret]);
+    expect(err).toBe(
+      `cat: ${secret}: No such file or directory\n→ "${secret}" is outside the sandbox. Allow it with --read-only "${secret}", or with process.read_only in palisade.toml.\n`,
+    );
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+  });
+
+  test('says the same of a path that does not exist, and nothing of one that could not be allowed', async () => {
+    const absent = `${secret}-not`;
+    expect((await exec([], ['cat', absent])).err).toContain(`"${absent}" is outside the sandbox.`);
+    expect((await sh([], 'cat /etc/passwd; echo /etc/passwd >&2; exit 1')).err).toBe('/etc/passwd\n');
+    expect((await sh([], `echo ${secret} >&2`)).err).toBe(`${secret}\n`);
+  });
+
+  test('names the host that a strict run cannot reach', async () => {
+    const { err } = await sh(
+      [],
+      'echo "could not resolve api.example.com" >&2; false; : https://api.example.com; exit 6',
+    );
+    expect(err).toContain('Cannot reach "api.example.com": no entry of process.egress_hosts');
+  });
+
+  test('lets a command read what --read-only names, and nothing else', async () => {
+    const library = join(base, 'library');
+    mkdirSync(library, { recursive: true });
+    chmodSync(library, 0o755);
+    writeFileSync(join(library, 'file'), 'readable', { mode: 0o644 });
+    const opened: OpenOptions[] = [];
+    const run = (flags: readonly string[]) =>
+      exec(flags, ['cat', join(library, 'file')], [], async (options) => {
+        opened.push(options);
+        return openGateway(options);
+      });
+    expect(await run(['--read-only', 'library'])).toMatchObject({ status: 0, out: 'readable' });
+    expect(await run([])).toMatchObject({ status: 1, out: '' });
+    expect(opened.map(({ readOnly }) => readOnly)).toEqual([[library], []]);
+  });
+});
+
 describe('palisade exec refuses', () => {
   test('a shell that a policy forbids, and lets the same principal run a plain program', async () => {
     const { status, out, err } = await sh(['--as', 'agent:ada'], 'touch canary');
@@ -191,9 +237,9 @@ describe('palisade exec refuses', () => {
     ['by a way up', () => '../secret'],
     ['behind a flag', () => `--files0-from=${secret}`],
     ['behind a link', () => 'link'],
-  ])('an argument outside of the workspace %s', async (_, argument) => {
+  ])('an argument outside of the workspace %s in tier B', async (_, argument) => {
     symlinkSync(secret, join(workspace, 'link'));
-    const { status, out, err } = await exec([], ['wc', argument()]);
+    const { status, out, err } = await exec(['--tier', 'b'], ['wc', argument()]);
     expect(err).toContain('refused  runner/outside-workspace');
     expect({ status, out }).toEqual({ status: 2, out: '' });
   });
@@ -319,7 +365,7 @@ describe('palisade exec --dry-run', () => {
   });
 
   test('refuses what a call would be refused for', async () => {
-    const { status, out, err } = await exec(['--dry-run'], ['cat', secret]);
+    const { status, out, err } = await exec(['--tier', 'b', '--dry-run'], ['cat', secret]);
     expect(err).toContain('refused  runner/outside-workspace');
     expect({ status, out }).toEqual({ status: 2, out: '' });
   });

@@ -50,6 +50,7 @@ async function runForPeople(invocation: Invocation, wanted: Wanted) {
   const { callId, outcome } = ended;
   relay.endLine();
   if (!relay.isUnread()) printEnding(print, callId, outcome);
+  for (const hint of outputOf(outcome).hints ?? []) print.next(hint);
   printWorkspace(print, outcome, flags.diff === true);
   return { ended, status: relay.isUnread() ? BROKEN_PIPE_STATUS : exitStatusOf(outcome) };
 }
@@ -124,6 +125,7 @@ type CommandOutput = {
   }[];
   readonly moreFindings?: number;
   readonly workspaceSeen?: string;
+  readonly hints?: readonly string[];
 };
 
 const SIGNAL_BASE = 128;

@@ -5,6 +5,7 @@ import {
   EMBEDDED,
   ENV,
   INPUT,
+  READ_ONLY,
   RECEIPT,
   RUN,
   SANDBOX_TIER,
@@ -19,7 +20,7 @@ import {
 export const CALL_VERBS: readonly Verb[] = verbs({
   'call TOOL': {
     sentence: 'Call a tool; prints its output and issues a signed receipt.',
-    flags: { ...INPUT, ...WORKSPACES, ...AS, ...RUN, ...TIMEOUT_MS, ...RECEIPT, ...EMBEDDED },
+    flags: { ...INPUT, ...WORKSPACES, ...READ_ONLY, ...AS, ...RUN, ...TIMEOUT_MS, ...RECEIPT, ...EMBEDDED },
     examples: [
       `palisade call palisade.echo --input '{"message":"hello"}'`,
       'palisade call palisade.sleep --input @input.json --as agent:ada --run build-7 --timeout 2000 --json',
@@ -31,6 +32,7 @@ export const CALL_VERBS: readonly Verb[] = verbs({
     flags: {
       ...SANDBOX_TIER,
       ...WORKSPACE,
+      ...READ_ONLY,
       'cwd DIR': 'The directory inside the workspace that the command starts in.',
       ...ENV,
       'egress MODE': 'How network access is enforced: strict (the default), preflight or none.',

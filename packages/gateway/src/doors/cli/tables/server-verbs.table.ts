@@ -5,6 +5,7 @@ import {
   CURSOR,
   ENV,
   LIMIT,
+  READ_ONLY,
   SANDBOX_TIER,
   SECRET,
   WORKSPACE,
@@ -24,6 +25,7 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
       'listen ADDRESS:PORT':
         'The address to listen on (default: http.listen of palisade.toml, 127.0.0.1:7433); port 0 takes any free port.',
       ...WORKSPACES,
+      ...READ_ONLY,
       quiet: 'Do not print the address.',
     },
     examples: ['palisade serve', 'palisade serve --listen 127.0.0.1:0 --json'],
@@ -31,7 +33,7 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
   },
   mcp: {
     sentence: 'Serve one MCP client over standard input and output, until the input ends.',
-    flags: { ...WORKSPACES, ...CLIENT_AS },
+    flags: { ...WORKSPACES, ...READ_ONLY, ...CLIENT_AS },
     examples: ['palisade mcp', 'palisade mcp --as agent:claude-code --workspace ~/projects/site'],
     load: async () => (await import('../nouns/mcp.ts')).mcp,
   },

@@ -15,6 +15,9 @@ export const ENV = { 'env NAME=VALUE...': 'An environment variable for it; may b
 export const INPUT = { 'input JSON': 'The input as JSON, @FILE, or - for standard input (default: {}).' };
 export const LIMIT = { 'limit N': 'How many to show (default: 20).' };
 export const OUT = { 'out FILE': 'Write to this file instead of standard output (also -o FILE).' };
+export const READ_ONLY = {
+  'read-only PATH...': 'A path outside the sandbox that commands may read; may be repeated.',
+};
 export const REASON = { 'reason TEXT': 'The reason, for the record.' };
 export const RECEIPT = { 'receipt FILE': 'Write the signed receipt to this file.' };
 export const RUN = { 'run ID': 'The run that the call belongs to; budgets per run count it there.' };
