@@ -36,6 +36,7 @@ describe('loadConfig() gives', () => {
           ...['FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'CI', 'SOURCE_DATE_EPOCH'],
         ],
         readOnly: [],
+        argumentPaths: 'inform',
         protected: [],
         allowWrites: [],
         egress: 'strict',
