@@ -119,7 +119,8 @@ export function readBaseline(
       const before = copies.get(path);
       const share = row === 'git-index' ? 'index' : 'other';
       const maxBytes = Math.min(left[share], maxBytesOf(row));
-      const bytes = before?.bytes ?? (entry.kind === 'file' ? readIn(root, path, maxBytes) : null);
+      const bytes = before?.bytes ?? (entry.kind === 'file' ? readIfThere(root, path, maxBytes) : null);
+      if (bytes === undefined) continue;
       if (before === undefined) left[share] -= bytes?.length ?? 0;
       const isFresh = Number(entry.ctimeNs / 1_000_000n) > nowMs - FRESH_MS;
       const home = homeKey(path, row, { snapshot, repositories });
@@ -186,4 +187,15 @@ export function inDirectory<T>(
 
 export function readIn(root: HeldDirectory, path: string, maxBytes: number): Buffer | null {
   return inDirectory(root, path, (held, name) => held.readFile(name, maxBytes));
+}
+
+/** The same; undefined where its directory is gone, as when a build or another command clears it at that moment. */
+function readIfThere(root: HeldDirectory, path: string, maxBytes: number): Buffer | null | undefined {
+  try {
+    return readIn(root, path, maxBytes);
+  } catch (error) {
+    // Boundary: a file that is back after the run has no copy, so it counts as written by the run.
+    if ((error as { code?: string }).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
