@@ -134,6 +134,7 @@ export function termsOf(
       egressHosts: hosts,
       secrets: [],
       readOnly: [],
+      gitIdentity: null,
       protectedPaths: [],
       allowedWrites: [],
     },

@@ -33,6 +33,7 @@ import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
 import { Store } from './store/store.ts';
 import { openTiers } from './tiers/open.ts';
+import { readGitIdentity } from './tiers/workspace/git-identity.ts';
 import { keyFileIn } from './vault/keys.ts';
 import { Vault } from './vault/vault.ts';
 
@@ -56,8 +57,9 @@ export type OpenOptions = {
   readonly cwd?: string;
   /** Directories that the operator named on the command line; commands may work in and below these alone. */
   readonly workspaces?: readonly string[];
-  /** Paths that the operator named on the command line, which commands may read besides those of the configuration. */
+  /** Paths that commands may read and tool homes that they may use, besides those of the configuration. */
   readonly readOnly?: readonly string[];
+  readonly toolHomes?: readonly string[];
   /** Tools besides those that every gateway has. */
   readonly tools?: readonly Tool[];
   /** The MCP servers behind it, in place of those of the configuration. */
@@ -80,7 +82,7 @@ export type OpenOptions = {
 /** Options of `openGateway` besides the configuration. */
 export type OpenMore = Pick<
   OpenOptions,
-  'tools' | 'upstreams' | 'workspaces' | 'isLasting' | 'observer' | 'log' | 'ports'
+  'tools' | 'upstreams' | 'workspaces' | 'readOnly' | 'toolHomes' | 'isLasting' | 'observer' | 'log' | 'ports'
 >;
 
 /** Opens what keeps the record: enough to read, verify, export and prove. */
@@ -159,10 +161,10 @@ const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
  */
 async function buildGateway(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
   const { config, clock } = records;
-  const { stateDir, env, cwd = null, workspaces: granted = [], readOnly = [] } = options;
+  const { stateDir, env, cwd = null, workspaces: granted = [] } = options;
   const rules = options.upstreams ?? config.upstreams;
-  const place = { stateDir, home: env.home, cwd, granted, readOnly, upstreams: rules };
-  const runner = openRunner(config, place, clock);
+  const place = { ...options, home: env.home, cwd, granted, upstreams: rules };
+  const runner = openRunner(config, { ...place, gitIdentity: readGitIdentity(env.home) }, clock);
   const upstreamTools = new UpstreamTools({ reader: records.store, rules });
   const { installed: skills, tools: skillTools } = openSkills(records, config, stateDir);
   const registry = new Registry({

@@ -180,6 +180,14 @@ const ROWS = {
     choice('inform', ['inform', 'refuse']),
     'What a path outside the sandbox in an argument of a tier C command does: inform the policies (the kernel keeps it out), or refuse the command. In tier B it always refuses.',
   ],
+  'process.tool_homes': [
+    texts([], 'tool-home'),
+    'Tools in your home that commands may read and run, as nvm, pyenv or rust (docs/sandbox.md lists them); `*` shows all that are there.',
+  ],
+  'process.git_identity': [
+    choice('host', ['host', 'none']),
+    'Who commits in a jail, unless the repository says: host (the name and the address of your own git configuration) or none.',
+  ],
   'process.protected': [
     texts([], 'inner-path'),
     'Paths in a workspace that no command may change; where that cannot be enforced, the command does not run.',
@@ -201,17 +209,20 @@ const ROWS = {
     'Hosts whose TLS the proxy of a strict run intercepts, with an authority that only that run trusts, so that paths, methods and secrets apply inside it.',
   ],
   'process.wall_ms': [
-    integer(60_000, [1, HIGHEST.wallMs]),
+    integer(600_000, [1, HIGHEST.wallMs]),
     'Wall-clock time of a command that asks for none.',
   ],
-  'process.cpu_ms': [integer(60_000, [1, HIGHEST.cpuMs]), 'CPU time of a command and everything it starts.'],
-  'process.memory_bytes': [integer(GIB, [MIB, HIGHEST.memoryBytes]), 'Memory of a command.'],
+  'process.cpu_ms': [
+    integer(1_200_000, [1, HIGHEST.cpuMs]),
+    'CPU time of a command and everything it starts.',
+  ],
+  'process.memory_bytes': [integer(2 * GIB, [MIB, HIGHEST.memoryBytes]), 'Memory of a command.'],
   'process.output_bytes': [
     integer(MIB, [1, HIGHEST.outputBytes]),
     'Output of a command, both streams together.',
   ],
   'process.file_bytes': [integer(256 * MIB, [1, 1024 * GIB]), 'The largest file that a command may write.'],
-  'process.processes': [integer(128, [1, 32_768]), 'Processes and threads of a command at once.'],
+  'process.processes': [integer(512, [1, 32_768]), 'Processes and threads of a command at once.'],
   'process.open_files': [integer(1024, [16, 1_048_576]), 'Open files of each process of a command.'],
   'process.egress_bytes': [
     integer(256 * MIB, [1, HIGHEST.egressBytes]),

@@ -45,6 +45,11 @@ export const GRAMMARS = {
     accepts: (text) => PROTECTED_NAMES.some((name) => name === text),
     expected: `one of ${PROTECTED_NAMES.join(', ')}`,
   },
+  // Which there are is decided by the runner.
+  'tool-home': {
+    accepts: (text) => /^(?:[a-z]{2,16}|\*)$/.test(text),
+    expected: 'the name of a tool home such as "nvm", or "*" for all that are there',
+  },
   program: {
     accepts: (text) => /^[^\0/]{1,255}$|^\/[^\0]{1,4095}$/.test(text),
     expected: 'the name of a program such as "git", its absolute path, or "*" for every program',
@@ -93,8 +98,10 @@ export const GRAMMARS = {
   // The rest is what palisade itself sets for a run.
   'secret-variable': {
     accepts: (text) =>
-      /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text) && !/^(?:PATH|HOME|TMPDIR|LANG|.*_PROXY)$/i.test(text),
-    expected: 'a variable name such as "API_TOKEN" that is not PATH, HOME, TMPDIR, LANG or one of a proxy',
+      /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text) &&
+      !/^(?:PATH|HOME|TMPDIR|LANG|USER|LOGNAME|SHELL|.*_PROXY)$/i.test(text),
+    expected:
+      'a variable name such as "API_TOKEN" that is not PATH, HOME, TMPDIR, LANG, USER, LOGNAME, SHELL or one of a proxy',
   },
 } as const satisfies Record<string, Grammar>;
 

@@ -14,8 +14,8 @@ export const DEFAULT_LIMITS: Limits = {
 
 /** The ceilings for every call, whatever a tool or a caller requests. */
 export const LIMIT_CEILINGS: Limits = {
-  wallMs: 15 * 60_000,
-  cpuMs: 15 * 60_000,
+  wallMs: 60 * 60_000,
+  cpuMs: 2 * 60 * 60_000,
   fuel: 10_000_000_000,
   memoryBytes: 4 * 1024 * 1024 * 1024,
   outputBytes: 64 * 1024 * 1024,

@@ -31,6 +31,9 @@ export type JudgedFile = {
   readonly isPinned: boolean;
 };
 
+/** A name and an address for commits, without control characters. */
+export type GitIdentity = { readonly name: string; readonly email: string };
+
 /** A command whose every argument was checked: what the policies judged and what runs. */
 export type ProcessTerms = {
   /** The file that is executed, with all links resolved. */
@@ -56,6 +59,8 @@ export type ProcessTerms = {
   readonly secrets: readonly string[];
   /** Host paths, beside the system's own, that the run may read. */
   readonly readOnly: readonly string[];
+  /** Who commits, unless the repository or the command names someone; null: no one. */
+  readonly gitIdentity: GitIdentity | null;
   /** Paths in the workspace, relative to it, that the run must not change. */
   readonly protectedPaths: readonly string[];
   /** Rows of the protected files that the run may write. */

@@ -198,6 +198,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
     egressHosts: ['trial.example'],
     secrets: ['trial'],
     readOnly: [],
+    gitIdentity: null,
     protectedPaths: [],
     allowedWrites: ['git-hooks'],
   },

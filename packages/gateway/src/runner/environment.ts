@@ -12,15 +12,23 @@ export function reasonNever(name: string): string | null {
   return NEVER_VARIABLES.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
 }
 
+type EnvironmentSettings = Pick<RunnerSettings, 'searchPath' | 'tmpDir' | 'envAllow' | 'tools'>;
+
 /** The whole environment of a run: our base and what the caller may add. Nothing is inherited from the gateway. */
 export function environmentOf(
   asked: Readonly<Record<string, string>>,
   home: string,
-  { searchPath, tmpDir, envAllow }: Pick<RunnerSettings, 'searchPath' | 'tmpDir' | 'envAllow'>,
+  { searchPath, tmpDir, envAllow, tools }: EnvironmentSettings,
 ): Readonly<Record<string, string>> {
   const entries = Object.entries(asked);
   for (const [name, value] of entries) demandAllowed(name, value, envAllow);
-  const base = { PATH: searchPath.join(':'), HOME: home, TMPDIR: tmpDir, LANG: 'C.UTF-8' };
+  const base = {
+    PATH: searchPath.join(':'),
+    HOME: home,
+    TMPDIR: tmpDir,
+    LANG: 'C.UTF-8',
+    ...tools.variables,
+  };
   return Object.fromEntries([...Object.entries(base), ...entries]);
 }
 

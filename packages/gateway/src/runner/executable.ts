@@ -23,7 +23,7 @@ export type Executable = OpenedExecutable & {
 
 export type ExecutableScope = Pick<
   RunnerSettings,
-  'searchPath' | 'allowedExecutables' | 'readOnly' | 'workspaceRoots'
+  'searchPath' | 'allowedExecutables' | 'readOnly' | 'workspaceRoots' | 'toolHomeWith'
 > & {
   readonly cwd: string;
   readonly workspace: string;
@@ -110,13 +110,17 @@ function realPathOf(path: string): string | null {
   return orElse(() => realpathSync.native(path), null);
 }
 
-function missing(command: string, isPath: boolean, { searchPath }: ExecutableScope): CodedError {
+function missing(command: string, isPath: boolean, scope: ExecutableScope): CodedError {
+  const { searchPath, toolHomeWith } = scope;
   const is = isPath ? 'it does not exist' : `it is not in ${searchPath.join(', ')}`;
+  const home = isPath ? null : toolHomeWith(command);
   const remedy = /\s/.test(command)
     ? 'Give the program alone, and each of its arguments separately: in `args`, or as a word of its own after --.'
     : isPath
       ? 'Give the path of an executable file, absolute or relative to the working directory.'
-      : 'Install it, give its path, or add its directory to process.search_path in palisade.toml.';
+      : home !== null
+        ? `It is in your home: allow it with process.tool_homes = ["${home}"] in palisade.toml, or for one command with \`palisade exec --tool-homes ${home}\`.`
+        : 'Install it, give its path, or add its directory to process.search_path in palisade.toml.';
   return new CodedError('runner/not-found', `Cannot run ${quote(command)}: ${is}, expected a program`, {
     remedy,
   });

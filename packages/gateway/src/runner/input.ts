@@ -34,7 +34,8 @@ export type ProcessInput = {
 export const INPUT_LIMITS = {
   commandBytes: 256,
   args: 128,
-  argBytes: 4096,
+  /** A script of a shell is one argument, often with a file in it; the kernel takes twice as much. */
+  argBytes: 64 * 1024,
   pathBytes: 4096,
   variables: 64,
   variableBytes: 4096,

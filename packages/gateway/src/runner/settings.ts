@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
-import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import type { EgressMode, GitIdentity, ProcessLimits } from '../core/process.ts';
 import { PROTECTED_NAMES, type ProtectedName } from '../core/protected.table.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 import { KnownPrograms } from './classify.ts';
@@ -10,6 +10,7 @@ import { allowListOf, type HostSet, interceptedBy } from './host-lists.ts';
 import { demandRoot, findRoots, type RootGrants, type WorkspaceRoots } from './roots.ts';
 import { type GrantedSecrets, grantSecrets } from './secrets.ts';
 import type { RunnerDeps } from './terms.ts';
+import { findToolHomes, NO_TOOLS, type ShownTools, toolHomeWith } from './tool-homes.ts';
 
 /** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
@@ -28,6 +29,11 @@ export type RunnerSettings = {
   readonly readOnly: readonly string[];
   /** What a path outside in an argument does in tier C; in tier B it refuses. */
   readonly argumentPaths: 'inform' | 'refuse';
+  /** What is shown of the tools in the operator's home; its programs are on the search path already. */
+  readonly tools: ShownTools;
+  /** The tool home that is not granted and has a program of this name. */
+  readonly toolHomeWith: (program: string) => string | null;
+  readonly gitIdentity: GitIdentity | null;
   /** Paths in the workspace, relative to it, that a run must not change. */
   readonly protectedPaths: readonly string[];
   /** The protected files that a call may ask to write. */
@@ -49,21 +55,21 @@ export type RunnerSettings = {
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** Enough for a compiler and a test run; not enough to overload the machine. */
+/** Enough for a build and a test run, also on two processors at once; not enough to overload the machine. */
 const DEFAULT_PROCESS_LIMITS: ProcessLimits = {
-  wallMs: 60_000,
-  cpuMs: 60_000,
-  memoryBytes: GIB,
+  wallMs: 10 * 60_000,
+  cpuMs: 20 * 60_000,
+  memoryBytes: 2 * GIB,
   outputBytes: MIB,
   fileBytes: 256 * MIB,
-  processes: 128,
+  processes: 512,
   openFiles: 1024,
   egressBytes: 256 * MIB,
 };
 
 const PROCESS_LIMIT_CEILINGS: ProcessLimits = {
-  wallMs: 15 * 60_000,
-  cpuMs: 15 * 60_000,
+  wallMs: 60 * 60_000,
+  cpuMs: 2 * 60 * 60_000,
   memoryBytes: 8 * GIB,
   outputBytes: 64 * MIB,
   fileBytes: 8 * GIB,
@@ -84,6 +90,9 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
     SOURCE_DATE_EPOCH`.split(/\s+/),
   readOnly: [],
   argumentPaths: 'inform',
+  tools: NO_TOOLS,
+  toolHomeWith: () => null,
+  gitIdentity: null,
   protectedPaths: [],
   allowedWrites: [],
   defaults: DEFAULT_PROCESS_LIMITS,
@@ -146,9 +155,12 @@ type OpenedRunner = {
 /** What the operator granted besides the configuration, and to whom the gateway belongs. */
 type RunnerPlace = Owner &
   Omit<RootGrants, 'configured'> & {
-    /** Of --read-only. */
-    readonly readOnly: readonly string[];
     readonly upstreams: Config['upstreams'];
+    /** Paths and tool homes of the command line, besides those of the configuration. */
+    readonly readOnly?: readonly string[];
+    readonly toolHomes?: readonly string[];
+    /** The operator's own, for `process.git_identity = "host"`. */
+    readonly gitIdentity?: GitIdentity | null;
   };
 
 /** Refuses a configuration that grants a forbidden directory. */
@@ -157,10 +169,22 @@ export function openRunner(config: Config, place: RunnerPlace, clock: Clock): Op
   const workspaces = findRoots({ ...place, configured: config.process.workspaces }, forbidden);
   for (const { name, workspace } of place.upstreams)
     if (workspace !== null) demandRoot(workspace, `the workspace of upstream "${name}"`, forbidden);
-  const configured = settingsOf(config, workspaces);
-  const readOnly = [...configured.readOnly, ...place.readOnly.map(settle)];
-  const settings = { ...configured, readOnly };
+  const settings = withGrants(settingsOf(config, workspaces), config, place);
   const digests = new FileDigests(clock);
   const known = new KnownPrograms(settings.searchPath, digests);
   return { settings: () => settings, deps: () => ({ known, digests, forbidden }), workspaces };
+}
+
+function withGrants(settings: RunnerSettings, { process }: Config, place: RunnerPlace): RunnerSettings {
+  const { readOnly = [], toolHomes = [], gitIdentity = null } = place;
+  const tools = findToolHomes([...process.toolHomes, ...toolHomes], place.home);
+  return {
+    ...settings,
+    readOnly: [...settings.readOnly, ...readOnly.map(settle)],
+    tools,
+    toolHomeWith: (program) => toolHomeWith(program, place.home),
+    // As in the operator's own shell, where the versions of a home come before those of the system.
+    searchPath: [...tools.searchPath, ...settings.searchPath],
+    gitIdentity: process.gitIdentity === 'host' ? gitIdentity : null,
+  };
 }

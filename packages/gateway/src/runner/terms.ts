@@ -2,6 +2,7 @@ import type { Code } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
+import { isWithin } from '../core/paths.ts';
 import type { EgressMode, ProcessFacts, ProcessHint, ProcessLimits, ProcessTerms } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import { type ArgumentScope, pathsIn } from './arguments.ts';
@@ -84,9 +85,9 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const { facts: workspace, root } = findWorkspace(input.workspace, settings, deps.forbidden);
   const cwd = findCwd(input.cwd, workspace);
   const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
-  const { readOnly } = settings;
+  const readOnly = readOnlyOf(settings, workspace.path);
   demandHidden(settings.secrets, { workspace: workspace.path, readOnly });
-  const scope = { ...settings, cwd: cwd.path, workspace: workspace.path };
+  const scope = { ...settings, readOnly, cwd: cwd.path, workspace: workspace.path };
   const executable = resolveExecutable(input.command, scope, deps.digests);
   const interpreters = interpretersOf(executable, scope, deps.digests);
   const argumentScope = argumentScopeOf(scope, env);
@@ -109,6 +110,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     egress,
     ...networkOf(input, egress, settings),
     readOnly,
+    gitIdentity: settings.gitIdentity,
     protectedPaths: settings.protectedPaths,
     allowedWrites: input.allowWrites,
   };
@@ -123,6 +125,11 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const named = { paths, pathsTruncated: !isComplete, hosts };
   const hints = hintsOf(read, argumentScope, egress === 'strict' ? settings.egressHosts : null);
   return { terms, facts: { ...classified, ...named, tier, root, seen, hints } };
+}
+
+/** The tools of the operator's home that are in the workspace are visible there anyway. */
+function readOnlyOf({ readOnly, tools }: RunnerSettings, workspace: string): readonly string[] {
+  return [...readOnly, ...tools.readOnly.filter((path) => !isWithin(path, workspace))];
 }
 
 function identityOf({ dev, ino }: FileFacts): string {

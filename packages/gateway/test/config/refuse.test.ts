@@ -135,8 +135,8 @@ describe('loadConfig() refuses with the line and the column', () => {
     ],
     [
       'a limit above its ceiling',
-      '[limits]\nwall_ms = 900_001',
-      ':2:11: Cannot use limits.wall_ms: it is 900001, expected at most its ceiling of 900000, or a higher ceilings.wall_ms',
+      '[limits]\nwall_ms = 3_600_001',
+      ':2:11: Cannot use limits.wall_ms: it is 3600001, expected at most its ceiling of 3600000, or a higher ceilings.wall_ms',
     ],
     [
       'a limit above a lowered ceiling',

@@ -128,6 +128,7 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       egressHosts: ['a.example'],
       secrets: ['github'],
       readOnly: [],
+      gitIdentity: null,
       protectedPaths: [],
       allowedWrites: [],
       ...terms,

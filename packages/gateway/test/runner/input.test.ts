@@ -64,7 +64,7 @@ describe('INPUT_SCHEMA', () => {
     ['an empty command', { command: '' }],
     ['a long command', { command: 'x'.repeat(257) }],
     ['129 arguments', { command: 'x', args: Array.from({ length: 129 }, () => '') }],
-    ['an argument of 4097 bytes', { command: 'x', args: ['y'.repeat(4097)] }],
+    ['an argument of more than 64 KiB', { command: 'x', args: ['y'.repeat(65_537)] }],
     ['an argument that is a number', { command: 'x', args: [1] }],
     [
       '65 variables',

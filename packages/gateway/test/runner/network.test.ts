@@ -11,6 +11,7 @@ import { decide } from '../../src/egress/decide.ts';
 import { environmentOf } from '../../src/runner/environment.ts';
 import { grantSecrets } from '../../src/runner/secrets.ts';
 import type { RunnerSettings } from '../../src/runner/settings.ts';
+import { NO_TOOLS } from '../../src/runner/tool-homes.ts';
 import { accept, ask, type Host, makeHost } from './sample.ts';
 
 function listOf(...entries: string[]): AllowList {
@@ -260,7 +261,7 @@ describe('grantSecrets()', () => {
 });
 
 it('a variable that palisade sets for every run is none for a secret', () => {
-  const base = environmentOf({}, '/home', { searchPath: [], tmpDir: '/tmp', envAllow: [] });
+  const base = environmentOf({}, '/home', { searchPath: [], tmpDir: '/tmp', envAllow: [], tools: NO_TOOLS });
   expect(Object.keys(base).length).toBeGreaterThan(3);
   for (const name of Object.keys(base)) expect(GRAMMARS['secret-variable'].accepts(name), name).toBe(false);
   expect(GRAMMARS['secret-variable'].accepts('GITHUB_TOKEN')).toBe(true);

@@ -30,6 +30,7 @@ export function sampleTerms(changes: Partial<ProcessTerms> = {}): ProcessTerms {
     egressHosts: [],
     secrets: [],
     readOnly: [],
+    gitIdentity: null,
     protectedPaths: [],
     allowedWrites: [],
     ...changes,

@@ -50,7 +50,7 @@ export type Sender = {
 export const JSON_TYPE = 'application/json';
 export const EVENTS_TYPE = 'text/event-stream';
 /** How long slow operations may be silent. */
-const SLOW_MS = 15 * 60_000;
+const SLOW_MS = 60 * 60_000;
 const BYTES_TYPE = 'application/octet-stream';
 
 /** Makes the only function through which a client sends. */

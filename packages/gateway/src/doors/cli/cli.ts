@@ -39,12 +39,13 @@ function invocationOf(edge: Edge, { args, rest, flags }: Parsed, print: Printer)
   const flag = typeof flags.state === 'string' ? flags.state : undefined;
   const stateDir = chooseStateDir({ flag, env: edge.env, cwd: edge.cwd });
   // What the owner of the state directory names on the command line is granted.
-  const pathsOf = (name: string) =>
-    [flags[name] ?? []].flat().flatMap((path) => (typeof path === 'string' ? [resolve(edge.cwd, path)] : []));
+  const textsOf = (name: string) => [flags[name] ?? []].flat().filter((text) => typeof text === 'string');
+  const pathsOf = (name: string) => textsOf(name).map((path) => resolve(edge.cwd, path));
   const options = {
     ...{ stateDir: stateDir.path, env: edge.env, version: edge.version, cwd: edge.cwd },
     workspaces: pathsOf('workspace'),
     readOnly: pathsOf('read-only'),
+    toolHomes: textsOf('tool-homes'),
   };
   return {
     args,

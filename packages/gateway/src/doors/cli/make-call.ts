@@ -127,7 +127,8 @@ async function callThroughDaemon(
 ): Promise<Ended | null> {
   const { stateDir, flags, print } = invocation;
   // What is granted on this command line is not granted to the daemon.
-  if (flags.embedded === true || flags['read-only'] !== undefined || context.signal.aborted) return null;
+  const isGranting = flags['read-only'] !== undefined || flags['tool-homes'] !== undefined;
+  if (flags.embedded === true || isGranting || context.signal.aborted) return null;
   const facts = readDaemon(stateDir.path);
   const rawInput = facts === null ? null : inputFor(facts, invocation, wanted);
   if (facts === null || rawInput === null) return null;

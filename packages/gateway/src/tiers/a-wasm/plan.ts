@@ -66,6 +66,7 @@ export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): Pr
     egressHosts: [],
     secrets: [],
     readOnly: readOnlyFor(node),
+    gitIdentity: null,
     protectedPaths: [],
     allowedWrites: [],
   };

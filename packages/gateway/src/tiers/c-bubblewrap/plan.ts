@@ -6,6 +6,7 @@
  * enforce is refused here, never left out. The plan starts nothing, opens nothing and inspects nothing.
  */
 import type { Refused } from '../../core/outcome.ts';
+import { isWithin } from '../../core/paths.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
 import { FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/child.ts';
@@ -52,8 +53,10 @@ import {
   JAIL_ID,
   JAIL_LAUNCHER,
   JAIL_PATH,
+  JAIL_SHELL,
   JAIL_SHM,
   JAIL_TMP,
+  JAIL_USER,
 } from './root.table.ts';
 
 /** What the probe found on this machine, for one run. */
@@ -85,9 +88,17 @@ export function planC(terms: ProcessTerms, host: JailHost): Result<TierPlan, Ref
     checkTerms(terms) ?? checkHost(host) ?? checkProtection(terms, host) ?? checkExecutable(terms);
   if (refusal !== null) return reject(refusal);
   const place = placeWorkspace(terms.workspace);
-  const plan = layOut(terms, host, place);
-  const unfit = checkReadOnly(terms, place.inside) ?? checkLength(plan);
+  const bound = withoutEtc(terms, host);
+  const plan = layOut(bound, host, place);
+  const unfit = checkReadOnly(bound, place.inside) ?? checkLength(plan);
   return unfit === null ? accept(plan) : reject(unfit);
+}
+
+/** The terms without read-only paths that every jail shows anyway. */
+function withoutEtc(terms: ProcessTerms, host: JailHost): ProcessTerms {
+  const shown = mounts.shownEtc(host.etc, terms.egress !== 'strict');
+  const readOnly = terms.readOnly.filter((path) => !shown.some((row) => isWithin(path, row.path)));
+  return { ...terms, readOnly };
 }
 
 function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): TierPlan {
@@ -105,7 +116,11 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Tie
     ...mounts.systemOptions(host.systemRoots),
     ...mounts.etcOptions(
       host.etc,
-      { sharesNetwork: terms.egress !== 'strict', names: network?.names ?? [] },
+      {
+        sharesNetwork: terms.egress !== 'strict',
+        names: network?.names ?? [],
+        gitIdentity: terms.gitIdentity,
+      },
       add,
     ),
     ...(trusted === null ? [] : mounts.fileOptions({ path: TRUST_FILE, text: trusted }, add)),
@@ -167,7 +182,8 @@ function insideEnvironment(
   pass: NetworkPass,
 ): ProcessTerms['env'] {
   const ofNetwork = network === null ? {} : networkVariables(network, pass);
-  return { PATH: JAIL_PATH, ...env, ...ofNetwork, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
+  const user = { USER: JAIL_USER, LOGNAME: JAIL_USER, SHELL: JAIL_SHELL };
+  return { PATH: JAIL_PATH, ...env, ...ofNetwork, ...user, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
 }
 
 /** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace, a network with listeners. */

@@ -1,6 +1,6 @@
 import { accept, type Result, reject } from '../../core/result.ts';
 import { say } from '../process/attempt.ts';
-import { findLauncher, findProgram, hostPaths, ownNamespaces } from '../process/machine.ts';
+import { findLauncher, findProgram, hostPaths, ownNamespaces, publicPaths } from '../process/machine.ts';
 import type { Facts, Lack, ProbeOptions } from '../process/tier.ts';
 import type { JailHost } from './plan.ts';
 import { ETC_BINDS, HIDDEN_FILES, SYSTEM_ROOTS } from './root.table.ts';
@@ -43,7 +43,7 @@ export async function probeC(options: ProbeOptions): Promise<Result<JailFindings
     launcher: launcher.value.path,
     launcherSha256: launcher.value.sha256,
     systemRoots: hostPaths(SYSTEM_ROOTS.map(({ path }) => path)),
-    etc: hostPaths(ETC_BINDS.map(({ path }) => path)),
+    etc: publicPaths(ETC_BINDS.map(({ path }) => path)),
     hidden: hostPaths(HIDDEN_FILES.map(({ path }) => path)),
     ownNamespaces: ownNamespaces(),
   });

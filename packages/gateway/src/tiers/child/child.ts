@@ -209,6 +209,8 @@ type NamedDescriptor =
   | { readonly role: 'args' }
   /** The launcher's file, opened again for each run: it is read from the descriptor's offset. */
   | { readonly role: 'launcher' }
+  /** A file of the host that is copied into the sandbox; a link in its place is not followed. */
+  | { readonly role: 'host-file'; readonly path: string }
   | { readonly role: 'workspace' }
   /** A path in the workspace, opened without following a link, or the run is refused. */
   | { readonly role: 'pinned' | 'protected'; readonly path: string }

@@ -52,6 +52,8 @@ function openOne(descriptor: Descriptor, sources: Sources, open: OpenFile): Open
       return { role: 'open', fd: sources.workspaceFd };
     case 'launcher':
       return open(sources.launcher, constants.O_RDONLY | constants.O_NOFOLLOW);
+    case 'host-file':
+      return open(descriptor.path, constants.O_RDONLY | constants.O_NOFOLLOW);
     case 'cgroup':
       return { role: 'open', fd: groupFd(sources, descriptor.index), writes: true };
     case 'pinned':

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { matchesPattern } from '../../config/grammar.ts';
 import { accept, orElse, type Result, reject } from '../../core/result.ts';
 import type { HostPath } from '../c-bubblewrap/mounts.ts';
 import type { Facts, Lack, ProbeOptions } from './tier.ts';
@@ -77,17 +78,33 @@ function directoriesAbove(path: string): readonly string[] {
   return above === path ? [] : [above, ...directoriesAbove(above)];
 }
 
-/** Which of these paths exist, and the targets of those that are links. */
-export function hostPaths(paths: readonly string[]): readonly HostPath[] {
+/** Which of these paths exist, and the targets of those that are links. `*` matches any name or part of one. */
+export function hostPaths(patterns: readonly string[]): readonly HostPath[] {
   const look = (path: string): HostPath[] => {
-    const isLink = lstatSync(path).isSymbolicLink();
+    const linkTo = lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;
     // A dangling link counts as absent.
-    statSync(path);
-    return [{ path, linkTo: isLink ? readlinkSync(path) : null }];
+    return [{ path, linkTo, ...(statSync(path).isFile() ? { isFile: true } : {}) }];
   };
-  return paths.flatMap((path) => orElse(() => look(path), []));
+  return patterns.flatMap(expand).flatMap((path) => orElse(() => look(path), []));
 }
 
+/** The same for files that are shown to every command: those of root that all users can read. */
+export function publicPaths(patterns: readonly string[]): readonly HostPath[] {
+  const isPublic = ({ path }: HostPath) => {
+    const { uid, mode } = statSync(path);
+    return uid === 0 && (mode & OTHERS_READ) !== 0;
+  };
+  return hostPaths(patterns).filter(isPublic);
+}
+
+function expand(pattern: string): readonly string[] {
+  const [, above = '', part = '', below = ''] = /^(.*?)\/([^/]*\*[^/]*)(.*)$/.exec(pattern) ?? [];
+  if (part === '') return [pattern];
+  const names = orElse(() => readdirSync(above), []).filter((name) => matchesPattern(part, name));
+  return names.sort().flatMap((name) => expand(`${above}/${name}${below}`));
+}
+
+const OTHERS_READ = 0o004;
 const OTHERS_ENTER = 0o001;
 
 /** Whether a user who owns nothing on the path can reach this directory; what is gone cannot be reached. */

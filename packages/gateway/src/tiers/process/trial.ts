@@ -100,6 +100,7 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
       egressHosts: [],
       secrets: [],
       readOnly: [],
+      gitIdentity: null,
       protectedPaths: [],
       allowedWrites: [],
     },

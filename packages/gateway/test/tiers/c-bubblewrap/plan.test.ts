@@ -35,6 +35,11 @@ describe('planC() lays out a jail that a reviewer can read', () => {
     ['shared-network', { egress: 'none', readOnly: ['/opt/tool', '/opt/tool/lib', '/usr/share'] }, {}],
     ['listed-hosts', LISTED, { asRoot: AS_ROOT, pass: { ...SAMPLE_PASS, trusted: 'PEM' } }],
     ['workspace-in-tmp', { workspace: '/tmp/ada', executable: '/tmp/ada/run.sh' }, {}],
+    [
+      'git-identity',
+      { gitIdentity: { name: 'Grace "Amazing" Hopper', email: 'grace@example.com' } },
+      { etc: [] },
+    ],
     ['protected-paths', { protectedPaths: ['.git/hooks', '.git/config', '.envrc'] }, MODERN],
   ])('%s', async (name, terms, host) => {
     await expect(showPlan(planC(sampleTerms(terms), sampleHost(host)))).toMatchFileSnapshot(
@@ -68,6 +73,20 @@ describe('planC() places the workspace', () => {
   test('apart, with the path of old as a link only in a place of its own', () => {
     expect(after(planned({ workspace: '/tmp/x/y' }).args, '--symlink', 2)).toContain('/workspace /tmp/x/y');
     expect(planned({ workspace: '/etc/x' }).args).not.toContain('/etc/x');
+  });
+
+  test('with a link from /var/tmp to /tmp, unless something of the host is below it', () => {
+    const linked = (terms: Partial<ProcessTerms>) =>
+      after(planned(terms).args, '--symlink', 2).includes('/tmp /var/tmp');
+    expect(linked({})).toBe(true);
+    expect(linked({ workspace: '/var/www/site' })).toBe(true);
+    expect(linked({ workspace: '/var/tmp/x' })).toBe(false);
+    expect(linked({ readOnly: ['/var/tmp/tools'] })).toBe(false);
+  });
+
+  test('and binds no file of /etc again that every jail shows', () => {
+    expect(planned({ readOnly: ['/etc/services', '/etc/alternatives/cc'] }).args).toEqual(planned().args);
+    expect(planned({ readOnly: ['/etc/app.conf'] }).args).toContain('/etc/app.conf');
   });
 
   test('last of all binds, with the root closed after it', () => {

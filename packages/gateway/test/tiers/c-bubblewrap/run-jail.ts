@@ -3,12 +3,9 @@ import {
   chmodSync,
   chownSync,
   closeSync,
-  existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
-  readlinkSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -21,6 +18,7 @@ import { type JailHost, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
 import { ETC_BINDS, HIDDEN_FILES, SYSTEM_ROOTS } from '../../../src/tiers/c-bubblewrap/root.table.ts';
 import type { Descriptor } from '../../../src/tiers/child/child.ts';
 import { wordsBytes } from '../../../src/tiers/child/starter-protocol.ts';
+import { hostPaths } from '../../../src/tiers/process/machine.ts';
 import type { TierPlan } from '../../../src/tiers/process/plan.ts';
 import { sampleTerms } from '../terms.ts';
 import { sampleHost } from './sample-host.ts';
@@ -142,17 +140,14 @@ export function shell(
   });
 }
 
-function present(rows: readonly { readonly path: string }[]): HostPath[] {
-  const there = rows.filter(({ path }) => existsSync(path));
-  return there.map(({ path }) => ({
-    path,
-    linkTo: lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null,
-  }));
+function present(rows: readonly { readonly path: string }[]): readonly HostPath[] {
+  return hostPaths(rows.map(({ path }) => path));
 }
 
 function open(descriptor: Descriptor, workspace: string, launcher: string): number | 'pipe' {
   if (descriptor.role === 'workspace') return openSync(workspace, 'r');
   if (descriptor.role === 'launcher') return openSync(launcher, 'r');
+  if (descriptor.role === 'host-file') return openSync(descriptor.path, 'r');
   if (descriptor.role === 'pinned' || descriptor.role === 'protected') {
     return openSync(`${workspace}/${descriptor.path}`, 'r');
   }

@@ -23,7 +23,9 @@ export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
       { path: '/lib64', linkTo: 'usr/lib64' },
     ],
     etc: [
-      { path: '/etc/ld.so.cache', linkTo: null },
+      { path: '/etc/ld.so.cache', linkTo: null, isFile: true },
+      { path: '/etc/services', linkTo: null, isFile: true },
+      { path: '/etc/os-release', linkTo: '../usr/lib/os-release', isFile: true },
       { path: '/etc/alternatives', linkTo: null },
       { path: '/etc/localtime', linkTo: '/usr/share/zoneinfo/Etc/UTC' },
       { path: '/etc/ssl/certs', linkTo: null },

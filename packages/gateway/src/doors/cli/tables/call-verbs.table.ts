@@ -12,6 +12,7 @@ import {
   SECRET,
   TIMEOUT,
   TIMEOUT_MS,
+  TOOL_HOMES,
   WORKSPACE,
   WORKSPACES,
 } from './shared-flags.ts';
@@ -20,7 +21,17 @@ import {
 export const CALL_VERBS: readonly Verb[] = verbs({
   'call TOOL': {
     sentence: 'Call a tool; prints its output and issues a signed receipt.',
-    flags: { ...INPUT, ...WORKSPACES, ...READ_ONLY, ...AS, ...RUN, ...TIMEOUT_MS, ...RECEIPT, ...EMBEDDED },
+    flags: {
+      ...INPUT,
+      ...WORKSPACES,
+      ...READ_ONLY,
+      ...TOOL_HOMES,
+      ...AS,
+      ...RUN,
+      ...TIMEOUT_MS,
+      ...RECEIPT,
+      ...EMBEDDED,
+    },
     examples: [
       `palisade call palisade.echo --input '{"message":"hello"}'`,
       'palisade call palisade.sleep --input @input.json --as agent:ada --run build-7 --timeout 2000 --json',
@@ -33,6 +44,7 @@ export const CALL_VERBS: readonly Verb[] = verbs({
       ...SANDBOX_TIER,
       ...WORKSPACE,
       ...READ_ONLY,
+      ...TOOL_HOMES,
       'cwd DIR': 'The directory inside the workspace that the command starts in.',
       ...ENV,
       'egress MODE': 'How network access is enforced: strict (the default), preflight or none.',

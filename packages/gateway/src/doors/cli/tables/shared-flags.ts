@@ -29,6 +29,10 @@ export const SECRET = {
 };
 export const TIMEOUT = { 'timeout TIME': 'The time limit, as 500ms, 10s or 2m.' };
 export const TIMEOUT_MS = { 'timeout MS': 'The time limit of the call, in milliseconds.' };
+export const TOOL_HOMES = {
+  'tool-homes NAME...':
+    'Tools in your home that commands may use, as nvm, pyenv or rust, or * for all that are there; may be repeated.',
+};
 export const WORKSPACE = {
   'workspace DIR':
     'The one directory that it may write to (default: the current directory, where it is in a project).',
