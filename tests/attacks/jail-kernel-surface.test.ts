@@ -28,7 +28,7 @@ const OPEN_WITHOUT_FILTER = [
     'socket unix',
     'socket unix datagram',
   ],
-  ...['socket unix with high bits', 'socket netlink route', 'socket netlink netfilter', 'socket packet'],
+  ...['socket unix with high bits', 'socket netlink uevents', 'socket netlink netfilter', 'socket packet'],
   ...['socket raw', 'socketpair datagram', 'socketpair raw', 'chmod set-id', 'chmod set-gid with high bits'],
   ...['fchmod set-id', 'openat set-id', 'openat2 set-id', 'mknod set-id', 'file capabilities'],
 ];

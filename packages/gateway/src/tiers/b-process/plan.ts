@@ -44,8 +44,8 @@ const REAPERS = 1;
 
 /** The filters of this tier, by the sockets that they permit. */
 export const FILTERS_B = {
-  local: { unixSockets: false, inet: false },
-  inet: { unixSockets: false, inet: true },
+  local: { unixSockets: false, inet: false, interfaces: false },
+  inet: { unixSockets: false, inet: true, interfaces: false },
 } as const;
 
 /** Which filter a run gets; without a network, nothing else in this tier would stop its sockets. */

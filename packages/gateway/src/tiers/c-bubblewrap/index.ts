@@ -14,7 +14,7 @@ import {
 } from '../process/tier.ts';
 import { ownArch, seccompProgram } from '../seccomp/filter.ts';
 import { canBind } from './mounts.ts';
-import { FILTER_C, planC } from './plan.ts';
+import { FILTERS_C, filterOfC, planC } from './plan.ts';
 import { isAtLeast, type JailFindings, NESTED_MOUNTS_SINCE, probeC, REQUIRED_OPTIONS } from './probe.ts';
 
 export const jailTier: ProcessTier = {
@@ -44,13 +44,19 @@ export const jailTier: ProcessTier = {
 function tierOfC(found: JailFindings): CommandTier {
   const { bwrapSha256, launcherSha256 } = found;
   const bwrapVersion = found.bwrapVersion.join('.');
-  const seccomp = seccompProgram(ownArch(), FILTER_C);
+  const filters = {
+    own: seccompProgram(ownArch(), FILTERS_C.own),
+    shared: seccompProgram(ownArch(), FILTERS_C.shared),
+  };
   return {
     name: 'c',
     executor: `bubblewrap@${bwrapVersion}`,
     about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
     hides: canBind,
-    plan: (terms, place) => proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces),
+    plan: (terms, place) => {
+      const seccomp = filters[filterOfC(terms)];
+      return proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces);
+    },
   };
 }
 

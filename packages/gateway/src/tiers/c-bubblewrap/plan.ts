@@ -64,7 +64,7 @@ export type JailHost = RunPlace & {
   readonly bwrap: string;
   readonly bwrapVersion: BwrapVersion;
   readonly bwrapOptions: readonly string[];
-  /** The filter of FILTER_C. */
+  /** The filter of FILTERS_C for these terms. */
   readonly seccomp: Uint8Array;
   /** Which of SYSTEM_ROOTS exist. */
   readonly systemRoots: readonly mounts.HostPath[];
@@ -74,8 +74,19 @@ export type JailHost = RunPlace & {
   readonly hidden: readonly mounts.HostPath[];
 };
 
-/** Network sockets are permitted, as programs talk to themselves; the network namespace decides what they can reach. */
-export const FILTER_C = { unixSockets: false, inet: true } as const;
+/**
+ * The filters of this tier, by whose network the run has. Network sockets are permitted, as programs talk to themselves;
+ * the network namespace decides what they can reach. The interfaces of the host are not shown.
+ */
+export const FILTERS_C = {
+  own: { unixSockets: false, inet: true, interfaces: true },
+  shared: { unixSockets: false, inet: true, interfaces: false },
+} as const;
+
+/** Which filter a run gets. */
+export function filterOfC({ egress }: Pick<ProcessTerms, 'egress'>): keyof typeof FILTERS_C {
+  return egress === 'strict' ? 'own' : 'shared';
+}
 
 /** Bubblewrap takes at most 9,000 arguments, on its command line and from descriptors together. */
 const MOST_WORDS = 9_000;

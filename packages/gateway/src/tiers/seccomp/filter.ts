@@ -150,7 +150,7 @@ function lookAtSocket(ends: Ends, wish: SeccompWish): Step[] {
       ...among(limits.protocols, ends.allow, ends.deny),
     ];
   });
-  // Boundary: a family without a row, vsock and netlink among them, is denied.
+  // Boundary: a family without a row, vsock among them, is denied.
   return [load(0), ...families, ...bodies];
 }
 

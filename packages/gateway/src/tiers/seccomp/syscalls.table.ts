@@ -262,6 +262,8 @@ export type SeccompWish = {
   readonly unixSockets: boolean;
   /** TCP and UDP. The network namespace decides what they can reach. */
   readonly inet: boolean;
+  /** Interfaces and routes of the network namespace can be listed; changing them takes a capability in it. */
+  readonly interfaces: boolean;
 };
 
 type SocketRule = {
@@ -275,15 +277,20 @@ type SocketRule = {
 /** SOCK_STREAM and SOCK_DGRAM; the default protocol, IPPROTO_TCP and IPPROTO_UDP. */
 const TCP_AND_UDP = { types: [1, 2], protocols: [0, 6, 17] };
 
+/** SOCK_DGRAM and SOCK_RAW, which mean the same here; NETLINK_ROUTE. */
+const ROUTES = { types: [2, 3], protocols: [0] };
+
 /**
- * The sockets that a wish allows; there are no others. Netlink stays closed: name lookup works without it, only listing
- * interfaces fails. Raw sockets and SOCK_PACKET (a packet socket disguised as AF_INET) are not allowed types; ICMP,
- * SCTP, DCCP and MPTCP are not allowed protocols.
+ * The sockets that a wish allows; there are no others. Of netlink, only the family that getifaddrs() asks for the
+ * interfaces: the others configure and watch the kernel (audit, uevents, netfilter, generic). Raw sockets and
+ * SOCK_PACKET (a packet socket disguised as AF_INET) are not allowed types; ICMP, SCTP, DCCP and MPTCP are not allowed
+ * protocols.
  */
 export const SOCKETS: readonly SocketRule[] = [
   { family: 'AF_UNIX', number: 1, wish: 'unixSockets', limits: null },
   { family: 'AF_INET', number: 2, wish: 'inet', limits: TCP_AND_UDP },
   { family: 'AF_INET6', number: 10, wish: 'inet', limits: TCP_AND_UDP },
+  { family: 'AF_NETLINK', number: 16, wish: 'interfaces', limits: ROUTES },
 ];
 
 /**

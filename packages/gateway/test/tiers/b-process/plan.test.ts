@@ -98,7 +98,11 @@ describe('planB()', () => {
   });
 
   test('asks for a filter without network sockets where nothing else stops them', () => {
-    expect(FILTERS_B[filterOfB(sampleTerms())]).toEqual({ unixSockets: false, inet: false });
+    expect(FILTERS_B[filterOfB(sampleTerms())]).toEqual({
+      unixSockets: false,
+      inet: false,
+      interfaces: false,
+    });
     expect(FILTERS_B[filterOfB(sampleTerms({ egress: 'none' }))].inet).toBe(true);
   });
 

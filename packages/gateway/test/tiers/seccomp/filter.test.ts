@@ -5,13 +5,13 @@ import { seccompProgram } from '../../../src/tiers/seccomp/filter.ts';
 import { LAST_CALL, RULES } from '../../../src/tiers/seccomp/syscalls.table.ts';
 import { headerNumbers } from './headers.ts';
 import { ARM64, run, X64 } from './interpreter.ts';
-import { EVERYTHING, INET, NOTHING, numberOf, UNIX } from './probe.ts';
+import { EVERYTHING, INET, INTERFACES, NOTHING, numberOf, UNIX } from './probe.ts';
 
 const ARCHES = [
   { arch: 'x64', audit: X64 },
   { arch: 'arm64', audit: ARM64 },
 ] as const;
-const WISHES = [NOTHING, INET, UNIX, EVERYTHING];
+const WISHES = [NOTHING, INET, UNIX, INTERFACES, EVERYTHING];
 
 /** Calls whose answer depends on their arguments: x64 and arm64 agree on all that both have. */
 const EXAMPLES: readonly [name: string, args: readonly number[], answer: string][] = [
@@ -72,7 +72,7 @@ const EXAMPLES: readonly [name: string, args: readonly number[], answer: string]
   ['mknod', [0, 0o020666], 'EPERM'],
 ];
 
-/** Family, type and protocol, and the wishes that allow them: U for Unix sockets, I for the internet. */
+/** Family, type and protocol, and the wishes that allow them: U for Unix sockets, I for the internet, L for lists of interfaces. */
 const SOCKET_EXAMPLES: readonly (readonly [args: readonly [number, number, number], allowedBy: string])[] = [
   [[1, 1, 0], 'U'],
   [[1, 0x80802, 0], 'U'],
@@ -88,6 +88,10 @@ const SOCKET_EXAMPLES: readonly (readonly [args: readonly [number, number, numbe
   [[2, 1, 132], ''],
   [[2, 1, 262], ''],
   [[2, 6, 33], ''],
+  // NETLINK_ROUTE as getifaddrs() opens it; then another type, SOCK_DIAG, audit, uevents, netfilter and generic.
+  [[16, 0x80003, 0], 'L'],
+  [[16, 2, 0], 'L'],
+  ...[4, 9, 12, 15, 16].map((protocol) => [[16, 3, protocol], ''] as const),
   ...[0, 3, 9, 11, 15, 16, 17, 29, 31, 38, 40, 44, 0x10002].map((family) => [[family, 1, 0], ''] as const),
 ];
 
@@ -104,7 +108,9 @@ const PAIR_EXAMPLES: readonly [args: readonly [number, number], allowedBy: strin
 
 function isAllowed(allowedBy: string, wish: typeof NOTHING): boolean {
   const has = (letter: string) => allowedBy.includes(letter);
-  return has('-') || (wish.unixSockets && has('U')) || (wish.inet && has('I'));
+  return (
+    has('-') || (wish.unixSockets && has('U')) || (wish.inet && has('I')) || (wish.interfaces && has('L'))
+  );
 }
 
 const big = (args: readonly number[]) => args.map(BigInt);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seccompProgram } from '../../../src/tiers/seccomp/filter.ts';
 import { RULES } from '../../../src/tiers/seccomp/syscalls.table.ts';
-import { EVERYTHING, HERE, INET, NOTHING, Probe, type ProbeCall, UNIX } from './probe.ts';
+import { EVERYTHING, HERE, INET, INTERFACES, NOTHING, Probe, type ProbeCall, UNIX } from './probe.ts';
 
 const probe = new Probe();
 const file = join(probe.directory, 'file');
@@ -148,6 +148,9 @@ describe('under the filter of this machine', () => {
     ['SOCK_PACKET', 2, 10, 0x300],
     ['MPTCP', 2, 1, 262],
     ['a ping', 2, 2, 1],
+    ['uevents', 16, 3, 15],
+    ['netfilter', 16, 3, 12],
+    ['generic netlink', 16, 3, 16],
   ])('no wish gives %s', (_, ...args) => {
     expect(probe.calls(EVERYTHING, [['socket', ...args]])).toEqual(['EPERM']);
   });
@@ -162,7 +165,8 @@ describe('under the filter of this machine', () => {
     ];
     expect(probe.calls(UNIX, calls)).toEqual(['ok', 'EPERM', 'EPERM', 'ok', 'EPERM']);
     expect(probe.calls(INET, calls)).toEqual(['EPERM', 'ok', 'ok', 'EPERM', 'EPERM']);
-    expect(probe.calls(EVERYTHING, calls)).toEqual(['ok', 'ok', 'ok', 'ok', 'EPERM']);
+    expect(probe.calls(INTERFACES, calls)).toEqual(['EPERM', 'EPERM', 'EPERM', 'EPERM', 'ok']);
+    expect(probe.calls(EVERYTHING, calls)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
   });
 
   it('one end of a socket pair reaches no socket of the host', () => {

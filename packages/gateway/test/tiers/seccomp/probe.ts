@@ -11,11 +11,12 @@ import { headerNumbers } from './headers.ts';
 /** The architecture of this machine; the real kernel can only be asked about its own. */
 export const HERE: SeccompArch = process.arch === 'arm64' ? 'arm64' : 'x64';
 
-/** Neither wish; both; and the two in between. */
-export const NOTHING: SeccompWish = { unixSockets: false, inet: false };
-export const INET: SeccompWish = { unixSockets: false, inet: true };
-export const UNIX: SeccompWish = { unixSockets: true, inet: false };
-export const EVERYTHING: SeccompWish = { unixSockets: true, inet: true };
+/** No wish; each alone; and all. */
+export const NOTHING: SeccompWish = { unixSockets: false, inet: false, interfaces: false };
+export const INET: SeccompWish = { ...NOTHING, inet: true };
+export const UNIX: SeccompWish = { ...NOTHING, unixSockets: true };
+export const INTERFACES: SeccompWish = { ...NOTHING, interfaces: true };
+export const EVERYTHING: SeccompWish = { unixSockets: true, inet: true, interfaces: true };
 
 /** A call for the probe: its name, then numbers, `s:TEXT` or `x:HEX`. */
 export type ProbeCall = readonly [name: string, ...args: (number | string)[]];
