@@ -62,9 +62,12 @@ describe('a command that turns against the launcher that watches it', () => {
       'import os\nfor _ in range(4): os.fork()\nwhile True: os.write(1, b"\\n")',
     ],
   ])('is held at its quota of output %s', async (_, script) => {
-    const end = await python(script, { output_bytes: 65_536 });
-    expect(end, end.message).toMatchObject({ code: 'tier/output-exceeded', output: { truncated: true } });
-    expect((end.output?.stdout.length ?? 0) + (end.output?.stderr.length ?? 0)).toBe(65_536);
+    const end = await python(script, { output_bytes: 65_536, wall_ms: 1_500 });
+    expect(end, end.message).toMatchObject({ code: 'tier/timed-out', output: { truncated: true } });
+    const notes = /\n\[palisade: [^\n]*\]\n/g;
+    const [stdout = '', stderr = ''] = [end.output?.stdout, end.output?.stderr];
+    expect((stdout + stderr).replace(notes, '').length).toBe(65_536);
+    expect(end.usage.outputBytes).toBe(65_536);
   });
 
   test('has the time of its whole tree counted, also under a name that forges its numbers', async () => {

@@ -167,7 +167,11 @@ describe.each(PEOPLE)('a command of %s that reaches a protected file by a side w
   test.each(
     rows([
       ['its time is over', { limits: { wall_ms: 1_500 } }, 'tier/timed-out'],
-      ['it prints too much', { limits: { output_bytes: 10_000 } }, 'tier/output-exceeded'],
+      [
+        'it prints too much',
+        { limits: { output_bytes: 10_000 }, output_overflow: 'kill' },
+        'tier/output-exceeded',
+      ],
     ]),
   )('leaves nothing when %s', async (_, more, code) => {
     const script = `cd f${number}; while :; do echo evil > .envrc; echo ${'x'.repeat(90)}; [ -n "$SLOW" ] && sleep 0.05; done`;

@@ -51,7 +51,7 @@ describe('a daemon in a session of its own', () => {
   ])('is gone with a command that %s, and does not hold the call', async (_, after, code) => {
     const name = nextName();
     const limits = { wall_ms: 5_000, output_bytes: 100_000 };
-    const end = await probe(daemonise(name, after), { limits });
+    const end = await probe(daemonise(name, after), { limits, output_overflow: 'kill' });
     expect(end.code).toBe(code);
     expect(end.output?.stdout).toMatch(/^left\n/);
     expect(end.output).toMatchObject({ processesKilledAtEnd: expect.any(Number) });

@@ -53,7 +53,10 @@ describe.each(SHAPES)('shape %s', (shape) => {
         limits({ wall_ms: 1_500 }),
       ),
       python(shape, 'burns', burn, limits({ cpu_time_ms: 500 })),
-      python(shape, 'floods', 'while True: print("on")', limits({ output_bytes: 3_000 })),
+      python(shape, 'floods', 'while True: print("on")', {
+        ...limits({ output_bytes: 3_000 }),
+        output_overflow: 'kill',
+      }),
       python(
         shape,
         'takes',

@@ -118,7 +118,7 @@ describe.each(TIERS)('in tier %s', (tier) => {
     ],
     [
       'a flood of output',
-      { command: 'yes', args: ['žluť'], limits: { output_bytes: 9997 } },
+      { command: 'yes', args: ['žluť'], limits: { output_bytes: 9997 }, output_overflow: 'kill' },
       { code: 'tier/output-exceeded', output: { exitCode: null, limit: 'output', truncated: true } },
       /^(žluť\n){1428}$/,
       /^$/,

@@ -24,7 +24,7 @@
  * A step that fails ends the start, and never leads to a run with fewer limits than requested.
  *
  * One launch uses the files in this order: options and arguments (what is requested), descriptors, identity, network,
- * namespaces, workspace (where it runs), executable and sha256 (what runs), supervise, tree, account and output (the
+ * namespaces, workspace (where it runs), executable and sha256 (what runs), supervise, tree, account, output and tail (the
  * parent's side), command, confine, facts and gate (the command's side, up to its exec). text, report, proc, mounts and
  * signals serve all of them.
  */

@@ -33,6 +33,7 @@ static const struct {
     {"chdir", &plan.chdir, 1, 1},
     {"facts", &plan.facts, 1, 1},
     {"sample", &plan.sample, 1, 1},
+    {"cut", &plan.cut, 1, 1},
     /* Boundary: a command never has uid or gid 0; the largest number is the kernel's "none". */
     {"uid", &plan.uid, 1, UINT32_MAX - 1},
     {"gid", &plan.gid, 1, UINT32_MAX - 1},
@@ -290,6 +291,7 @@ static void require_consistent_plan(void)
     for (size_t i = 0; i < count; i++) require_descriptor(list[i], list, i);
     if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.arguments | plan.ns) != 0)
         refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control, words or ns");
+    if (plan.cut != 0 && plan.output == 0) refuse("cut", "needs output", "both");
     if ((plan.uid == 0) != (plan.gid == 0)) refuse("uid", "and gid need each other", "both or none");
     if ((plan.workspace == 0) != !(plan.has_owner || plan.map != 0))
         refuse("workspace", "and owner need each other", "both or none");
@@ -324,7 +326,7 @@ void read_command_arguments(int count, char **arguments)
     static const char *const OF_COMMAND[] = {"cpu=",    "data=",   "fsize=",  "nofile=",  "nproc=",  "stack=",
                                              "cpums=",  "wallms=", "output=", "cwd=",     "set=",    "facts=",
                                              "ro=",     "rw=",     "sample=", "expect=",  "differ=", "within=",
-                                             "same=",   "program=", "script=", "copies="};
+                                             "same=",   "program=", "script=", "copies=", "cut="};
     int at = 1;
     for (; at < count && strcmp(arguments[at], "--") != 0; at++) {
         size_t i = 0;

@@ -48,7 +48,7 @@ struct held_file {
 };
 struct plan {
     uint64_t cpu_ms, wall_ms, output, status, control, arguments, seccomp, ns, uid, gid, workspace, map, chdir, facts;
-    uint64_t net, handles, sample;
+    uint64_t net, handles, sample, cut;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
     struct place cwd;

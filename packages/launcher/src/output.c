@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "report.h"
 #include "signals.h"
 #include "supervise.h"
+#include "tail.h"
 
 enum { SPLICE_BYTES = 1048576 };
 struct stream streams[2];
@@ -44,6 +46,7 @@ static enum flow flush(struct stream *stream)
 {
     const char *bytes = stream->bytes + stream->sent;
     size_t length = stream->held - stream->sent;
+    if (length == 0) return FLOW_MOVED;
     ssize_t count = stream->is_socket ? send(stream->to, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL)
                                       : write(stream->to, bytes, length);
     if (count < 0) return errno == EAGAIN ? FLOW_BLOCKED : errno == EINTR ? FLOW_MOVED : FLOW_ENDED;
@@ -62,13 +65,39 @@ static enum flow flow_of(ssize_t count, const struct stream *stream)
     return FLOW_EMPTY;
 }
 
+/* The rest of a character whose beginning was passed on goes with it. */
+static size_t rest_of_character(struct stream *stream, size_t length)
+{
+    size_t count = 0;
+    while (count < length && count < 3 && count < plan.output - run.taken &&
+           ((unsigned char)stream->bytes[count] & 0xc0) == 0x80)
+        count++;
+    return count;
+}
+
+/* Reads what comes after the first part of the quota, so that the command does not block, and holds the last of it. */
+static enum flow hold(struct stream *stream)
+{
+    ssize_t count = read(stream->from, stream->bytes, sizeof stream->bytes);
+    if (count <= 0) return flow_of(count, stream);
+    size_t rest = stream->is_past_head ? 0 : rest_of_character(stream, (size_t)count);
+    stream->is_past_head = true;
+    run.taken += rest;
+    hold_tail(&tails[stream - streams], stream->bytes + rest, (size_t)count - rest, plan.output - run.taken);
+    stream->held = rest;
+    stream->sent = 0;
+    return rest > 0 ? FLOW_BLOCKED : FLOW_MOVED;
+}
+
 /* Copies what is available, and not one byte more than the quota allows. */
 static enum flow move(struct stream *stream)
 {
     if (stream->sent < stream->held) return flush(stream);
-    uint64_t room = plan.output - run.taken;
+    uint64_t head = plan.output - (plan.cut == 0 ? 0 : tail_room(plan.output));
+    uint64_t room = run.taken < head ? head - run.taken : 0;
     char byte;
     ssize_t count;
+    if (room == 0 && plan.cut != 0) return hold(stream);
     if (room == 0) {
         /* Boundary: the first byte after the quota exceeds it, not its last byte. */
         count = read(stream->from, &byte, 1);
@@ -116,22 +145,64 @@ size_t watch_streams(struct pollfd *watched)
     return count;
 }
 
+/* False if the reader does not read, or the run is cancelled. */
+static bool wait_for_reader(const struct stream *stream)
+{
+    struct pollfd watched[3] = {{stream->to, POLLOUT, 0},
+                                {signal_source, POLLIN, 0},
+                                {plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0}};
+    if (poll(watched, 3, DRAIN_TIMEOUT_MS) <= 0 || watched[2].revents != 0) return false;
+    /* SIGCHLD does not end the wait; once read, it does not wake the next poll. */
+    return watched[1].revents == 0 || !take_signals();
+}
+
+static bool pass_on(struct stream *stream, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        stream->held = length < stream->most ? length : stream->most;
+        stream->sent = 0;
+        memcpy(stream->bytes, bytes, stream->held);
+        if (!wait_for_reader(stream) || flush(stream) == FLOW_ENDED) return false;
+        bytes += stream->sent;
+        length -= stream->sent;
+    }
+    return true;
+}
+
+/* Says in the stream itself how much is missing there, for those who read nothing else. */
+static bool pass_note(struct stream *stream, uint64_t dropped)
+{
+    TEXT(note, 160);
+    add(&note, "\n[palisade: ");
+    add_number(&note, dropped);
+    add(&note, stream == &streams[0] ? " bytes of stdout" : " bytes of stderr");
+    add(&note, " left out here; the limit of output is ");
+    add_number(&note, plan.output);
+    add(&note, " bytes]\n");
+    return pass_on(stream, note.bytes, note.length);
+}
+
+static void pass_tail(struct stream *stream)
+{
+    struct tail *tail = &tails[stream - streams];
+    const char *bytes;
+    size_t length;
+    if (tail->dropped > 0) begin_at_character(tail);
+    if (tail->dropped > 0 && !pass_note(stream, tail->dropped)) return;
+    while ((length = next_of_tail(tail, &bytes)) > 0)
+        if (!pass_on(stream, bytes, length)) return;
+}
+
 /* All writers are gone: the pipes contain the rest of the output. */
 void drain(void)
 {
-    struct pollfd watched[4];
     for (size_t i = 0; i < COUNT(streams); i++) {
         struct stream *stream = &streams[i];
         while (stream->from >= 0) {
             enum flow flow = serve(stream);
             if (flow == FLOW_EMPTY) close_one(&stream->from);
-            if (flow != FLOW_BLOCKED) continue;
-            watched[0] = (struct pollfd){stream->to, POLLOUT, 0};
-            watched[1] = (struct pollfd){signal_source, POLLIN, 0};
-            watched[2] = (struct pollfd){plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0};
-            if (poll(watched, 3, DRAIN_TIMEOUT_MS) <= 0 || watched[2].revents != 0) return;
-            /* SIGCHLD does not end the wait; once read, it does not wake the next poll. */
-            if (watched[1].revents != 0 && take_signals()) return;
+            if (flow == FLOW_BLOCKED && !wait_for_reader(stream)) return;
         }
     }
+    for (size_t i = 0; plan.cut != 0 && i < COUNT(streams); i++) pass_tail(&streams[i]);
 }

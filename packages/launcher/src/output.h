@@ -1,4 +1,7 @@
-/* The output of a run: copied from its pipes to the caller, up to the quota. */
+/*
+ * The output of a run: copied from its pipes to the caller, up to the quota. With cut=1 a run that writes more goes on:
+ * its first and its last bytes are passed on, and between them how many were left out.
+ */
 #pragma once
 
 #include <poll.h>
@@ -9,7 +12,7 @@ enum { COPY_BYTES = 65536 };
 /* One of the two outputs: a pipe from the command, and the launcher's own descriptor of that number. */
 struct stream {
     int from, to;
-    bool is_spliced, is_socket, is_blocked;
+    bool is_spliced, is_socket, is_blocked, is_past_head;
     size_t most, held, sent;
     char bytes[COPY_BYTES];
 };

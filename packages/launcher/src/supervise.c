@@ -21,6 +21,7 @@
 #include "report.h"
 #include "signals.h"
 #include "supervise.h"
+#include "tail.h"
 #include "tree.h"
 
 struct run run;
@@ -174,6 +175,10 @@ static void report_end(uint64_t wall_us)
     add_field(&text, "inblock=", (uint64_t)usage.ru_inblock);
     add_field(&text, "oublock=", (uint64_t)usage.ru_oublock);
     add_field(&text, "wall_us=", wall_us);
+    if (plan.cut != 0) {
+        add_field(&text, "dropped_stdout=", tails[0].dropped);
+        add_field(&text, "dropped_stderr=", tails[1].dropped);
+    }
     add_field(&text, "output_bytes=", run.delivered);
     add_field(&text, "left=", run.left);
     add(&text, "done=1");

@@ -179,6 +179,43 @@ describe.each(kinds())('the %s launcher', (kind) => {
       );
     });
 
+    test('with cut=1 passes on the first and the last bytes, and says how many are missing, whatever is written', async () => {
+      const sizes = fc.record({
+        out: fc.nat(70_000),
+        err: fc.nat(70_000),
+        quota: fc.integer({ min: 1, max: 150_000 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(sizes, async ({ out, err, quota }) => {
+          const script = `head -c ${out} ${file}; head -c ${err} ${file} >&2; exit 4`;
+          const end = await run([`output=${quota}`, 'cut=1'], script);
+          expect([end.status.get('limit'), end.code]).toEqual([undefined, 4]);
+          const parts = [
+            cutOf(end.stdout, bytes.subarray(0, out), end.status.get('dropped_stdout')),
+            cutOf(end.stderr, bytes.subarray(0, err), end.status.get('dropped_stderr')),
+          ];
+          expect(parts.every(({ isWhole }) => isWhole)).toBe(true);
+          const kept = parts.reduce((sum, part) => sum + part.kept, 0);
+          expect(kept).toBeLessThanOrEqual(quota);
+          // A few bytes within a character may be left out with its beginning.
+          expect(kept).toBeGreaterThanOrEqual(Math.min(out + err, quota - 6));
+          if (out + err <= quota) expect(kept).toBe(out + err);
+        }),
+        { numRuns: volume(25, 8) },
+      );
+    });
+
+    test('with cut=1 lets a flood go on to its end, and counts all of it', async () => {
+      const end = await run(['output=100000', 'cut=1'], 'head -c 30000000 /dev/zero; echo end');
+      expect(end.stdout.subarray(-4).toString()).toBe('end\n');
+      expect([end.code, end.status.get('dropped_stdout')]).toEqual([0, String(30_000_004 - 100_000)]);
+    });
+
+    test('with cut=1 keeps its clocks during a flood on both streams', async () => {
+      const end = await run(['output=1000', 'cut=1', 'wallms=300'], 'cat /dev/zero >&2 & cat /dev/zero');
+      expect([end.status.get('limit'), end.code]).toEqual(['wall', 137]);
+    });
+
     test.each([
       ['a pipe', '"$@" | cat'],
       ['a file', '"$@" > "$OUT"; cat "$OUT"'],
@@ -247,6 +284,23 @@ describe.each(kinds())('the %s launcher', (kind) => {
     });
   });
 });
+
+const CUT_NOTE = /\n\[palisade: (\d+) bytes of std(?:out|err) left out here; [^\]]*\]\n/;
+
+/** Whether a stream is the beginning and the end of what was written, with a true note between them. */
+function cutOf(got: Buffer, written: Buffer, dropped = '0') {
+  const text = got.toString('latin1');
+  const [note = '', told = '0'] = CUT_NOTE.exec(text) ?? [];
+  const at = note === '' ? text.length : text.indexOf(note);
+  const [head, tail] = [got.subarray(0, at), got.subarray(at + note.length)];
+  const end = written.subarray(written.length - tail.length);
+  const isWhole =
+    told === dropped &&
+    head.equals(written.subarray(0, head.length)) &&
+    tail.equals(end) &&
+    head.length + Number(dropped) + tail.length === written.length;
+  return { isWhole, kept: head.length + tail.length };
+}
 
 /** Null where it has ended meanwhile. */
 function parentOf(pid: number): number | null {

@@ -221,6 +221,10 @@ const ROWS = {
     integer(MIB, [1, HIGHEST.outputBytes]),
     'Output of a command, both streams together.',
   ],
+  'process.output_overflow': [
+    choice('cut', ['cut', 'kill']),
+    'What happens to a command that writes more: cut (the middle is left out, with a note) or kill, which a call may always ask for.',
+  ],
   'process.file_bytes': [integer(256 * MIB, [1, 1024 * GIB]), 'The largest file that a command may write.'],
   'process.processes': [integer(512, [1, 32_768]), 'Processes and threads of a command at once.'],
   'process.open_files': [integer(1024, [16, 1_048_576]), 'Open files of each process of a command.'],

@@ -29,6 +29,8 @@ export type Succeeded = {
   readonly status: 'ok';
   readonly code: 'ok';
   readonly output: Json;
+  /** It was allowed to write more than is kept. */
+  readonly truncated?: boolean;
   readonly usage: Usage;
 };
 

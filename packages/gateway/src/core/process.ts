@@ -14,6 +14,10 @@ export type ProcessLimits = Omit<Limits, 'fuel'> & {
 /** How the network is restricted: by the kernel, only by checking the arguments, or not at all. */
 export type EgressMode = 'strict' | 'preflight' | 'none';
 
+/** What happens to a run that writes more output than it may: the middle of it is left out, or the run is ended. */
+export const OUTPUT_OVERFLOWS = ['cut', 'kill'] as const;
+export type OutputOverflow = (typeof OUTPUT_OVERFLOWS)[number];
+
 /** Where a jail has its workspace when the path that it has outside is taken inside. */
 export const INNER_WORKSPACE = '/workspace';
 
@@ -52,6 +56,7 @@ export type ProcessTerms = {
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string | null;
   readonly limits: ProcessLimits;
+  readonly outputOverflow: OutputOverflow;
   readonly egress: EgressMode;
   /** What a strict run may reach, as entries of an allow-list; none: it has no network at all. */
   readonly egressHosts: readonly string[];

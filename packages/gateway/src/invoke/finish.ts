@@ -35,7 +35,7 @@ export async function finish(line: Line, begun: Begun, result: RunResult): Promi
   const { ending, usage, egress = null } = result;
   const outcome: Outcome =
     ending.status === 'ok'
-      ? { status: 'ok', code: 'ok', output: ending.output, usage }
+      ? { ...ending, code: 'ok', usage }
       : fail(ending.code, ending.message, { ...ending, usage });
   const packed = result.recorded === undefined ? null : await pack(result.recorded).catch(() => null);
   const recordWith = (recording: Packed | null) =>
@@ -77,7 +77,7 @@ function unrecorded({ facts }: Begun, { ending, usage }: RunResult, error: unkno
   const reason = error instanceof CodedError ? error.message : 'the gateway broke';
   const remedy = error instanceof CodedError ? error.remedy : undefined;
   const message = `Cannot record the ending of the call, which ran: ${reason}`;
-  const truncated = ending.status === 'failed' && ending.truncated;
+  const truncated = ending.truncated === true;
   const ran = { output: ending.output, truncated, usage, ...(remedy === undefined ? {} : { remedy }) };
   const outcome = fail('tier/unknown-ending', message, ran);
   return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt: null };
@@ -189,7 +189,7 @@ function withRecord(execution: Execution, egress: Json): Execution {
 function outputOf(outcome: Outcome) {
   if (outcome.status === 'refused' || outcome.output === null) return null;
   const text = canonicalize(outcome.output);
-  const truncated = outcome.status === 'failed' && outcome.truncated;
+  const truncated = outcome.truncated === true;
   return { digest: digestBytes(text), bytes: Buffer.byteLength(text), truncated };
 }
 

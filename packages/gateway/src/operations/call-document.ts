@@ -43,7 +43,7 @@ export function callerDocument(gateway: Gateway, call: ToolCall, known: Ended): 
   const approval = openRequest(gateway, ended);
   return {
     ...callDocument(ended),
-    ...(outcome.status === 'failed' && outcome.truncated ? { truncated: true } : {}),
+    ...(outcome.status !== 'refused' && outcome.truncated ? { truncated: true } : {}),
     ...(approval === null ? {} : { approval: askedApproval(approval) }),
     ...(replayed === undefined ? {} : { replayed }),
   };

@@ -194,6 +194,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
     env: {},
     stdin: null,
     limits: { ...DEFAULT_LIMITS, fileBytes: 1, processes: 1, openFiles: 1 },
+    outputOverflow: 'cut',
     egress: 'strict',
     egressHosts: ['trial.example'],
     secrets: ['trial'],

@@ -32,6 +32,10 @@ export function processTool(settings: () => RunnerSettings, deps: () => RunnerDe
         stderr: TEXT,
         stderrEncoding: ENCODING,
         truncated: { type: 'boolean' },
+        omittedBytes: {
+          type: 'object',
+          properties: { stdout: { type: 'integer' }, stderr: { type: 'integer' } },
+        },
         limit: { type: ['string', 'null'] },
         usage: { type: 'object' },
         changes: { type: 'array' },

@@ -75,7 +75,9 @@ export function listResults(reader: Reader, wanted: ListWanted): readonly KeptRe
 /** The outcome as the caller got it; an output that was not kept is null. */
 export function outcomeOf(kept: KeptResult): Outcome {
   const { status, code, message, remedy, output, truncated, usage } = kept;
-  if (status === 'ok') return { status, code: 'ok', output, usage };
+  if (status === 'ok') {
+    return { status, code: 'ok', output, ...(truncated ? { truncated } : {}), usage };
+  }
   if (status === 'refused') return refuse(code as Parameters<typeof refuse>[0], message, remedy ?? undefined);
   const facts = { output, truncated: truncated || !kept.isOutputKept, usage };
   return fail(code as Parameters<typeof fail>[0], message, remedy === null ? facts : { ...facts, remedy });
@@ -97,7 +99,7 @@ function rowOf({ outcome, usage, ...keeping }: Keeping, { keepOutputBytes }: Res
     message: outcome.status === 'ok' ? '' : outcome.message,
     remedy: outcome.status === 'ok' ? '' : outcome.remedy,
     output_json: output === null || Buffer.byteLength(text) <= keepOutputBytes ? text : '',
-    is_truncated: outcome.status === 'failed' && outcome.truncated ? 1 : 0,
+    is_truncated: outcome.status !== 'refused' && outcome.truncated ? 1 : 0,
     usage_json: JSON.stringify(usage),
     seq: keeping.receiptSeq,
   };

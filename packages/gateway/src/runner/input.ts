@@ -3,6 +3,8 @@ import { quote } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import {
   type EgressMode,
+  OUTPUT_OVERFLOWS,
+  type OutputOverflow,
   PROCESS_TIER_NAMES,
   type ProcessLimits,
   type ProcessTierName,
@@ -28,6 +30,7 @@ export type ProcessInput = {
   readonly allowWrites: readonly ProtectedName[];
   readonly tier: ProcessTierName | null;
   readonly limits: Partial<ProcessLimits>;
+  readonly outputOverflow: OutputOverflow | null;
 };
 
 /** The limits of an input. */
@@ -134,6 +137,12 @@ export const INPUT_SCHEMA: JsonSchema = {
       additionalProperties: false,
       description: 'What the command may use at most; the ceilings of the operator hold in any case.',
     },
+    output_overflow: {
+      type: 'string',
+      enum: [...OUTPUT_OVERFLOWS],
+      description:
+        'What happens when the command writes more than output_bytes: cut leaves the middle out with a note and the command goes on, kill ends it; cut by default.',
+    },
   },
   required: ['command'],
   additionalProperties: false,
@@ -157,6 +166,7 @@ export function parseInput(input: Json): ProcessInput {
     allowWrites: allowWritesOf(raw.allow_writes),
     tier: orNull(raw.tier, (value) => oneOf(value, 'tier', PROCESS_TIER_NAMES)),
     limits: limitsOf(raw.limits),
+    outputOverflow: orNull(raw.output_overflow, (value) => oneOf(value, 'output_overflow', OUTPUT_OVERFLOWS)),
   };
   if (parsed.command === '') throw invalid('command is empty, expected a program');
   demandStrict(parsed);

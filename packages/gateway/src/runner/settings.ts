@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
-import type { EgressMode, GitIdentity, ProcessLimits } from '../core/process.ts';
+import type { EgressMode, GitIdentity, OutputOverflow, ProcessLimits } from '../core/process.ts';
 import { PROTECTED_NAMES, type ProtectedName } from '../core/protected.table.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 import { KnownPrograms } from './classify.ts';
@@ -40,6 +40,7 @@ export type RunnerSettings = {
   readonly allowedWrites: readonly ProtectedName[];
   readonly defaults: ProcessLimits;
   readonly ceilings: ProcessLimits;
+  readonly outputOverflow: OutputOverflow;
   /** The most that a run can reach. */
   readonly egressHosts: AllowList;
   /** The hosts to which the proxy of a strict run opens TLS. */
@@ -97,6 +98,7 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
   allowedWrites: [],
   defaults: DEFAULT_PROCESS_LIMITS,
   ceilings: PROCESS_LIMIT_CEILINGS,
+  outputOverflow: 'cut',
   egressHosts: NOWHERE,
   isIntercepted: () => false,
   secrets: new Map(),
@@ -132,6 +134,7 @@ export function settingsOf(
     // A default never passes a ceiling that the operator lowered.
     defaults: eachLimit((name) => Math.min(process[name], highest[name])),
     ceilings: highest,
+    outputOverflow: process.outputOverflow,
     egressHosts: allowListOf(process.egressHosts),
     isIntercepted: interceptedBy(process.egressIntercept),
     secrets: grantSecrets(secrets),

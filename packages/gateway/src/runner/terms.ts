@@ -3,7 +3,14 @@ import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
 import { isWithin } from '../core/paths.ts';
-import type { EgressMode, ProcessFacts, ProcessHint, ProcessLimits, ProcessTerms } from '../core/process.ts';
+import type {
+  EgressMode,
+  OutputOverflow,
+  ProcessFacts,
+  ProcessHint,
+  ProcessLimits,
+  ProcessTerms,
+} from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import { type ArgumentScope, pathsIn } from './arguments.ts';
 import { type ClassifyDeps, classify } from './classify.ts';
@@ -80,6 +87,7 @@ function isRunnerCode(code: Code): code is Extract<RefusedCode, `runner/${string
 
 function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): CheckedTerms {
   const limits = meetLimits(input.limits, settings);
+  const outputOverflow = chooseOverflow(input.outputOverflow, settings.outputOverflow);
   const egress = chooseEgress(input.egress, settings.loosestEgress);
   demandWritable(input.allowWrites, settings.allowedWrites);
   const { facts: workspace, root } = findWorkspace(input.workspace, settings, deps.forbidden);
@@ -107,6 +115,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     env,
     stdin: input.stdin,
     limits,
+    outputOverflow,
     egress,
     ...networkOf(input, egress, settings),
     readOnly,
@@ -152,6 +161,16 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
     'runner/egress-denied',
     `Cannot run the command: it asks for egress "${egress}", expected nothing looser than "${loosest}"`,
     { remedy: `Ask for egress "${loosest}", or set process.egress = "${egress}" in palisade.toml.` },
+  );
+}
+
+/** Boundary: where the operator has such runs ended, a call cannot have them go on. */
+function chooseOverflow(asked: OutputOverflow | null, configured: OutputOverflow): OutputOverflow {
+  if (asked !== 'cut' || configured === 'cut') return asked ?? configured;
+  throw new CodedError(
+    'runner/not-allowed',
+    'Cannot run the command: it asks for output_overflow "cut", expected "kill", which process.output_overflow sets',
+    { remedy: 'Leave output_overflow out, or set process.output_overflow = "cut" in palisade.toml.' },
   );
 }
 

@@ -18,7 +18,8 @@ export type Execution = {
 };
 
 export type RunEnding =
-  | { readonly status: 'ok'; readonly output: Json }
+  /** `truncated`: it was allowed to write more than is kept. */
+  | { readonly status: 'ok'; readonly output: Json; readonly truncated?: boolean }
   | {
       readonly status: 'failed';
       readonly code: FailedCode;

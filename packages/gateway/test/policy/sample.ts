@@ -124,6 +124,7 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       env: {},
       stdin: null,
       limits: one,
+      outputOverflow: 'cut',
       egress: 'strict',
       egressHosts: ['a.example'],
       secrets: ['github'],

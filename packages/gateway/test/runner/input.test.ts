@@ -31,6 +31,7 @@ const FULL = {
     processes: 6,
     open_files: 7,
   },
+  output_overflow: 'kill',
 } satisfies Json;
 
 /** The refusal of an input, or null where it is taken; anything else that is thrown fails the test. */
@@ -100,11 +101,13 @@ describe('INPUT_SCHEMA', () => {
 
 describe('parseInput()', () => {
   it('gives every field its inner name, and null where nothing is asked', () => {
-    const { egress_hosts: egressHosts, allow_writes: allowWrites, ...full } = FULL;
+    const { egress_hosts: egressHosts, allow_writes: allowWrites, ...rest } = FULL;
+    const { output_overflow: outputOverflow, ...full } = rest;
     expect(parseInput(FULL)).toEqual({
       ...full,
       egressHosts,
       allowWrites,
+      outputOverflow,
       limits: {
         cpuMs: 1,
         memoryBytes: 2,
@@ -128,6 +131,7 @@ describe('parseInput()', () => {
       allowWrites: [],
       tier: null,
       limits: {},
+      outputOverflow: null,
     });
   });
 

@@ -73,6 +73,7 @@ export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {
   allowWrites: [],
   tier: null,
   limits: {},
+  outputOverflow: null,
 };
 
 /** The answer to a command, with the refusal or the terms spread out so that tests can match either. */

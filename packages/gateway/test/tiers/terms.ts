@@ -26,6 +26,7 @@ export function sampleTerms(changes: Partial<ProcessTerms> = {}): ProcessTerms {
       openFiles: 256,
       egressBytes: 1_000_000,
     },
+    outputOverflow: 'kill',
     egress: 'strict',
     egressHosts: [],
     secrets: [],

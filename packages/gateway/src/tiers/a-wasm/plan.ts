@@ -62,6 +62,7 @@ export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): Pr
       openFiles: 256,
       egressBytes: 1,
     },
+    outputOverflow: 'kill',
     egress: 'strict',
     egressHosts: [],
     secrets: [],

@@ -86,7 +86,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): Result<TierPlan, 
     ...(network === null ? [] : networkWords(network, add)),
   ];
   const told = [
-    ...limitWords(terms.limits, context),
+    ...limitWords(terms, context),
     ...cwdWords(terms, host),
     ...landlockWords(terms, host),
     ...environmentWords({ ...terms.env, ...(network === null ? {} : networkVariables(network, host.pass)) }),

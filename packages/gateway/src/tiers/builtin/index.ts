@@ -3,6 +3,7 @@ import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Json } from '../../core/json.ts';
 import { type Limits, NO_USAGE } from '../../core/limits.ts';
+import type { FailedCode } from '../../core/outcome.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { RunEnding, Tier } from '../tier.ts';
 
@@ -67,18 +68,15 @@ function orStopped({ tool, input }: CheckedCall, stop: AbortSignal): Promise<Jso
 }
 
 function endingOf(error: unknown, stop: AbortSignal, limits: Limits): RunEnding {
-  const none = { status: 'failed', output: null, truncated: false } as const;
+  const failed = (code: FailedCode, why: string): RunEnding => {
+    return { status: 'failed', code, message: `Cannot finish call: ${why}`, output: null, truncated: false };
+  };
   if (stop.aborted && stop.reason === TIMED_OUT) {
-    return {
-      ...none,
-      code: 'tier/timed-out',
-      message: `Cannot finish call: it passed its limit of ${limits.wallMs} ms`,
-    };
+    return failed('tier/timed-out', `it passed its limit of ${limits.wallMs} ms`);
   }
-  if (stop.aborted)
-    return { ...none, code: 'tier/cancelled', message: 'Cannot finish call: the caller cancelled it' };
+  if (stop.aborted) return failed('tier/cancelled', 'the caller cancelled it');
   const why = error instanceof Error ? error.message : String(error);
-  return { ...none, code: 'tier/tool-error', message: `Cannot finish call: the tool reported "${why}"` };
+  return failed('tier/tool-error', `the tool reported "${why}"`);
 }
 
 function withinOutput(output: Json, outputBytes: number): RunEnding {

@@ -149,7 +149,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Tie
   const wordsFd = add({ role: 'words' });
   const told = [
     'mode=run',
-    ...limitWords(terms.limits, context),
+    ...limitWords(terms, context),
     ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
     judgedWord('cwd', terms, moveInside(terms.cwd, terms.workspace, place.inside)),
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),

@@ -38,7 +38,10 @@ export type LauncherStatus = {
   readonly failed: FailedStep | null;
   /** Of the whole tree; null unless it was reported completely. */
   readonly usage: LauncherUsage | null;
+  /** As passed on, with the notes of what was left out. */
   readonly outputBytes: number | null;
+  /** What was left out of each stream. */
+  readonly dropped: { readonly stdout: number; readonly stderr: number };
   /** How many processes were killed after the command had ended. */
   readonly left: number | null;
   readonly done: boolean;
@@ -77,6 +80,8 @@ const GRAMMAR: Readonly<Record<string, RegExp>> = {
   exit: /^(?:[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$/,
   signal: /^(?:[1-9]|[1-5][0-9]|6[0-4])$/,
   ...Object.fromEntries(Object.values(USAGE_KEYS).map((key) => [key, COUNT])),
+  dropped_stdout: COUNT,
+  dropped_stderr: COUNT,
   output_bytes: COUNT,
   left: COUNT,
   done: YES,
@@ -149,6 +154,7 @@ function statusOf(said: ReadonlyMap<string, string>): LauncherStatus {
     failed: errorOf(said, 'failed'),
     usage: usageOf(count),
     outputBytes: count('output_bytes'),
+    dropped: { stdout: count('dropped_stdout') ?? 0, stderr: count('dropped_stderr') ?? 0 },
     left: count('left'),
     done: said.has('done'),
   };

@@ -69,14 +69,19 @@ export function resultOf(tier: CommandTier, finished: Finished): RunResult {
     ...report.isolation,
     ...left.isolation,
     ...limitsHeld(group),
+    limit_output: terms.outputOverflow,
     ...status?.facts,
   };
   const cpuMs = cpuMsCharged(ran);
   return {
-    ending: verdict === null ? { status: 'ok', output } : failedWith(verdict, output, isTruncated(ran)),
+    ending:
+      verdict === null
+        ? { status: 'ok', output, ...(isTruncated(ran) ? { truncated: true } : {}) }
+        : failedWith(verdict, output, isTruncated(ran)),
     usage: {
       ...{ ...NO_USAGE, calls: 1, wallMs: Math.ceil(end.wallMs), cpuMs },
-      ...{ outputBytes: end.outputBytes, egressBytes: report.bytes },
+      // Notes of what was left out are not the command's.
+      ...{ outputBytes: Math.min(end.outputBytes, terms.limits.outputBytes), egressBytes: report.bytes },
     },
     execution: { tier: tier.name, executor: tier.executor, isolation },
     ...(report.record === null ? {} : { egress: report.record }),
@@ -239,6 +244,7 @@ export function outputOfRun(ran: Ran, limit: LimitName | null): { readonly [key:
     ...streamOf('stdout', end.stdout, isCut),
     ...streamOf('stderr', end.stderr, isCut),
     truncated,
+    omittedBytes: status?.dropped ?? { stdout: 0, stderr: 0 },
     limit,
     usage: {
       wallMs: Math.ceil(end.wallMs),
@@ -254,7 +260,8 @@ export function outputOfRun(ran: Ran, limit: LimitName | null): { readonly [key:
 
 /** There was more output than is returned: the launcher dropped it, or we did. */
 export function isTruncated({ end, status }: Pick<Ran, 'end' | 'status'>): boolean {
-  return end.truncated || status?.limit === 'output';
+  const { stdout, stderr } = status?.dropped ?? { stdout: 0, stderr: 0 };
+  return end.truncated || status?.limit === 'output' || stdout + stderr > 0;
 }
 
 /** The CPU time of the whole tree: as the group counted it, or else as the launcher did. */

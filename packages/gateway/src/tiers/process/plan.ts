@@ -93,7 +93,10 @@ const PROCESSES_BEHIND = 16;
 const DATA_BEHIND = 4;
 
 /** The launcher's arguments for limits. */
-export function limitWords(limits: ProcessLimits, context: LimitContext): readonly string[] {
+export function limitWords(
+  { limits, outputOverflow }: Pick<ProcessTerms, 'limits' | 'outputOverflow'>,
+  context: LimitContext,
+): readonly string[] {
   return [
     ...Object.entries(rlimits(limits, context)).map(([name, value]) => `${name}=${value}`),
     `stack=${STACK_BYTES}`,
@@ -101,6 +104,7 @@ export function limitWords(limits: ProcessLimits, context: LimitContext): readon
     ...(context.countsCpu ? [] : ['sample=1']),
     `wallms=${limits.wallMs}`,
     `output=${limits.outputBytes}`,
+    ...(outputOverflow === 'cut' ? ['cut=1'] : []),
   ];
 }
 

@@ -206,7 +206,8 @@ async function spareSandbox(
 /** The output of a command with a dialogue is not kept, so it has no quota; its reader bounds it. */
 function talkedTo(terms: ProcessTerms, { dialogue }: RunContext): ProcessTerms {
   if (dialogue === undefined) return terms;
-  return { ...terms, stdin: '', limits: { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER } };
+  const limits = { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER };
+  return { ...terms, stdin: '', limits, outputOverflow: 'kill' };
 }
 
 /** The wait for a slot counts as time of the call. */

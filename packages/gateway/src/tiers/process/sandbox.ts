@@ -158,12 +158,17 @@ export function statusOf({ read }: ChildEnd): Uint8Array {
 /** The launcher enforces the limits itself; ours back it up, a little later. */
 const BEHIND_MS = 2_000;
 const GRACE_MS = 500;
+/** For the launcher's notes of what it left out, one for each stream. */
+const NOTES_BYTES = 512;
 
-function childTerms({ limits, stdin }: ProcessTerms, descriptors: ChildTerms['descriptors']): ChildTerms {
+function childTerms(
+  { limits, stdin, outputOverflow }: ProcessTerms,
+  descriptors: ChildTerms['descriptors'],
+): ChildTerms {
   return {
     descriptors,
     stdin: stdin === null ? null : Buffer.from(stdin),
-    outputBytes: limits.outputBytes,
+    outputBytes: limits.outputBytes + (outputOverflow === 'cut' ? NOTES_BYTES : 0),
     wallMs: limits.wallMs + BEHIND_MS,
     graceMs: GRACE_MS,
   };

@@ -96,6 +96,7 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
     ...{ workspace, cwd: workspace, directories: null, env: {}, stdin: null },
     limits: { ...limits, wallMs: Math.min(limits.wallMs, PATIENCE_MS) },
     ...{
+      outputOverflow: 'kill',
       egress: 'strict',
       egressHosts: [],
       secrets: [],

@@ -168,10 +168,19 @@ describe('palisade exec', () => {
   test('passes --limit on', async () => {
     const limits = ['--limit', 'open_files=17', '--limit', 'output_bytes=1k'];
     expect((await sh(limits, 'ulimit -n')).out).toBe('17\n');
-    const { bytes, err, status } = await sh(limits, 'while :; do echo 1234567; done');
+    const killed = [...limits, '--output-overflow', 'kill'];
+    const { bytes, err, status } = await sh(killed, 'while :; do echo 1234567; done');
     expect(bytes.length).toBe(1024);
     expect(err).toContain('tier/output-exceeded');
     expect(status).toBe(1);
+  });
+
+  test('prints the beginning and the end of too much output, with one note between them', async () => {
+    const { out, err, status } = await sh(['--limit', 'output_bytes=1k'], 'seq 100000; echo done; exit 3');
+    expect(out).toMatch(
+      /^1\n2\n3\n[\d\n]+\n\[palisade: \d+ bytes of stdout left out here;.*\]\n[\d\n]+\n100000\ndone\n$/,
+    );
+    expect([err, status]).toEqual(['', 3]);
   });
 
   test('writes the receipt of a command that failed, and keeps its status', async () => {

@@ -59,6 +59,7 @@ const NOTHING: LauncherStatus = {
   failed: null,
   usage: null,
   outputBytes: null,
+  dropped: { stdout: 0, stderr: 0 },
   left: null,
   done: false,
 };

@@ -199,6 +199,7 @@ describe('outputOfRun()', () => {
       stderr: 'err',
       stderrEncoding: 'utf-8',
       truncated: false,
+      omittedBytes: { stdout: 0, stderr: 0 },
       limit: null,
       usage: {
         wallMs: 12,
@@ -209,6 +210,17 @@ describe('outputOfRun()', () => {
         writtenBytes: 8192,
       },
       processesKilledAtEnd: 0,
+    });
+  });
+
+  test('says how much was left out of a command that went on, and that no limit ended it', () => {
+    const ran = sampleRan({ status: { dropped: { stdout: 5, stderr: 0 } } });
+    expect(verdictOf(ran)).toBeNull();
+    expect(outputOfRun(ran, null)).toMatchObject({
+      exitCode: 0,
+      truncated: true,
+      omittedBytes: { stdout: 5, stderr: 0 },
+      limit: null,
     });
   });
 

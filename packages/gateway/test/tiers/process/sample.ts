@@ -37,6 +37,7 @@ export function sampleStatus(changes: Partial<LauncherStatus> = {}): LauncherSta
       ...{ maxRssKb: 2048, readBlocks: 8, writeBlocks: 16, wallUs: 9000 },
     },
     outputBytes: 0,
+    dropped: { stdout: 0, stderr: 0 },
     left: 0,
     done: true,
     ...changes,

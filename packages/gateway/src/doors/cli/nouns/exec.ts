@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import type { CodedError } from '../../../core/coded-error.ts';
 import type { Outcome } from '../../../core/outcome.ts';
+import { OUTPUT_OVERFLOWS } from '../../../core/process.ts';
 import { callDocument } from '../../../operations/call-document.ts';
 import { INPUT_LIMITS } from '../../../runner/input.ts';
 import {
@@ -84,6 +85,7 @@ async function readCommand(invocation: Invocation) {
     env: pairsOf(invocation, 'env', 'NAME=VALUE'),
     // --timeout also requests that much time; without it a command gets the configured time.
     limits: { wall_ms: timeoutMs ?? undefined, ...readLimits(listOf(invocation, 'limit')) },
+    output_overflow: choiceOf(invocation, 'output-overflow', OUTPUT_OVERFLOWS),
     stdin: flags.stdin === true ? await readText(invocation) : undefined,
   };
   return { input, timeoutMs };

@@ -53,6 +53,7 @@ export const CALL_VERBS: readonly Verb[] = verbs({
       'allow-write ROW...':
         'Protected files that it may write, as git-hooks or ci (docs/sandbox.md lists them); may be repeated.',
       'limit KEY=VALUE...': 'A resource limit, as memory_bytes=512m or cpu_time_ms=10s; may be repeated.',
+      'output-overflow WAY': 'What happens when it prints too much: cut (the default) or kill.',
       stdin: 'Pass standard input to the command; without it the input is empty.',
       ...TIMEOUT,
       'dry-run': 'Show what would be started and what the policies decide.',
