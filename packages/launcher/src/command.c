@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "confine.h"
+#include "connects.h"
 #include "executable.h"
 #include "facts.h"
 #include "identity.h"
@@ -35,6 +36,7 @@ _Noreturn void become_command(int outer_proc, pid_t parent)
     for (size_t i = 0; i < plan.kept_count; i++) must(fcntl((int)plan.kept[i], F_SETFD, 0) == 0, "keep");
     limit_resources();
     apply_filter();
+    send_connects();
     if (!is_status_left()) {
         report_facts();
         report_pid(outer_proc);

@@ -192,6 +192,7 @@ void report_facts(void)
     tell_mounts();
     tell_lines("cgroup", fact_files[FACT_CGROUP]);
     tell_fact_number("landlock", (uint64_t)landlock_applied);
+    tell_fact_number("connects", plan.connects);
     for (size_t i = 0; i < COUNT(LIMITS); i++) {
         struct rlimit now;
         must(getrlimit((__rlimit_resource_t)LIMITS[i].resource, &now) == 0, "facts");

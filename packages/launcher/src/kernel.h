@@ -9,11 +9,14 @@ enum {
     NR_move_mount = 429,
     NR_pidfd_open = 434,
     NR_close_range = 436,
+    NR_pidfd_getfd = 438,
     NR_mount_setattr = 442,
     NR_landlock_create_ruleset = 444,
     NR_landlock_add_rule = 445,
     NR_landlock_restrict_self = 446,
 };
+/* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV and PIDFD_THREAD. */
+enum { FILTER_WAIT_KILLABLE = 1 << 5, PIDFD_OF_THREAD = 0200 };
 enum { MEMFD_NOEXEC_SEAL = 8, MEMFD_EXEC = 16 };
 enum { OPEN_TREE_CLONE_FLAG = 1, MOVE_MOUNT_FROM_FD = 4, MOVE_MOUNT_TO_FD = 0x40 };
 enum { ATTR_NOSUID = 2, ATTR_NODEV = 4, ATTR_IDMAP = 0x100000 };

@@ -25,7 +25,7 @@
  *
  * One launch uses the files in this order: options and arguments (what is requested), descriptors, identity, network,
  * namespaces, workspace (where it runs), executable and sha256 (what runs), supervise, tree, account, output and tail (the
- * parent's side), command, confine, facts and gate (the command's side, up to its exec). text, report, proc, mounts and
+ * parent's side), connects (what the command asks it), command, confine, facts and gate (the command's side, up to its exec). text, report, proc, mounts and
  * signals serve all of them.
  */
 #include <string.h>

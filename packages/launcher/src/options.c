@@ -34,6 +34,7 @@ static const struct {
     {"facts", &plan.facts, 1, 1},
     {"sample", &plan.sample, 1, 1},
     {"cut", &plan.cut, 1, 1},
+    {"connects", &plan.connects, 1, 1},
     /* Boundary: a command never has uid or gid 0; the largest number is the kernel's "none". */
     {"uid", &plan.uid, 1, UINT32_MAX - 1},
     {"gid", &plan.gid, 1, UINT32_MAX - 1},
@@ -205,6 +206,9 @@ static void take_text(char *argument, const char *key, const char *value)
     } else if (strcmp(key, "copies") == 0) {
         if (plan.copies != NULL || value[0] != '/' || strlen(value) > MAX_COPIES) refuse(argument, "is not one path", "a short one");
         plan.copies = value;
+    } else if (strcmp(key, "own") == 0) {
+        if (plan.own_count == MAX_OWN || value[0] != '/') refuse(argument, "is no path, or one too many", "8 at most");
+        plan.own[plan.own_count++] = value;
     } else if (strcmp(key, "ro") == 0 || strcmp(key, "rw") == 0) {
         struct place place = read_place(argument, value);
         if (place.path[0] != '/') refuse(argument, "is not an absolute path", "one that begins with /");
@@ -292,6 +296,7 @@ static void require_consistent_plan(void)
     if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.arguments | plan.ns) != 0)
         refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control, words or ns");
     if (plan.cut != 0 && plan.output == 0) refuse("cut", "needs output", "both");
+    if (plan.own_count > 0 && plan.connects == 0) refuse("own", "needs connects=1", "both");
     if ((plan.uid == 0) != (plan.gid == 0)) refuse("uid", "and gid need each other", "both or none");
     if ((plan.workspace == 0) != !(plan.has_owner || plan.map != 0))
         refuse("workspace", "and owner need each other", "both or none");

@@ -10,6 +10,7 @@ enum {
     /* A script, and as many interpreters as the kernel follows. */
     MAX_HELD = 6,
     MAX_COPIES = 64,
+    MAX_OWN = 8,
     HELD_NUMBERS = 7,
     HELD_DIGEST = 32,
     MAX_LISTED = 7 + 2 * MAX_DESCRIPTORS,
@@ -48,13 +49,14 @@ struct held_file {
 };
 struct plan {
     uint64_t cpu_ms, wall_ms, output, status, control, arguments, seccomp, ns, uid, gid, workspace, map, chdir, facts;
-    uint64_t net, handles, sample, cut;
+    uint64_t net, handles, sample, cut, connects;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
     struct place cwd;
     const char *copies;
+    const char *own[MAX_OWN];
     uint64_t cgroups[MAX_DESCRIPTORS], kept[MAX_DESCRIPTORS];
-    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count, held_count;
+    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count, held_count, own_count;
     struct held_file held[MAX_HELD];
     struct rule rules[MAX_RULES];
     struct listener listeners[MAX_LISTENERS];

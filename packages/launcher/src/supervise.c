@@ -11,6 +11,7 @@
 #include "account.h"
 #include "arguments.h"
 #include "command.h"
+#include "connects.h"
 #include "descriptors.h"
 #include "executable.h"
 #include "identity.h"
@@ -120,21 +121,24 @@ static void attend(uint64_t start)
 {
     uint64_t wall_end = start + plan.wall_ms * 1000;
     uint64_t look = next_look_us(start, 0);
-    struct pollfd watched[4];
+    struct pollfd watched[5];
     watched[0] = (struct pollfd){signal_source, POLLIN, 0};
     watched[1] = (struct pollfd){plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0};
     for (;;) {
         if (!reap() || run.ended) return;
         int timeout = check_clocks(wall_end, &look);
         if (run.stop != STOP_NONE || run.cancelled) return;
-        size_t count = watch_streams(watched + 2);
-        if (poll(watched, (nfds_t)(2 + count), timeout) < 0) {
+        timeout = retry_connects(timeout);
+        watched[2] = (struct pollfd){connect_source, POLLIN, 0};
+        size_t count = watch_streams(watched + 3);
+        if (poll(watched, (nfds_t)(3 + count), timeout) < 0) {
             if (errno != EINTR) fail("poll", errno);
             continue;
         }
         /* A byte, the end, or an error on the control descriptor: the caller cancels the run. */
         run.cancelled = (watched[0].revents != 0 && take_signals()) || watched[1].revents != 0;
-        for (size_t i = 2; i < 2 + count; i++)
+        answer_connects(watched[2].revents);
+        for (size_t i = 3; i < 3 + count; i++)
             for (size_t k = 0; watched[i].revents != 0 && k < COUNT(streams); k++)
                 if (streams[k].from == watched[i].fd || (streams[k].from >= 0 && streams[k].to == watched[i].fd))
                     (void)serve(&streams[k]);
@@ -191,6 +195,7 @@ static void fork_command(int outer_proc, int *report)
     char byte;
     pid_t self = getpid();
     open_streams(writers);
+    open_connects();
     must(pipe2(ends, O_CLOEXEC) == 0 && pipe2(gate, O_CLOEXEC) == 0, "report");
     run.command = fork();
     must(run.command >= 0, "fork");
@@ -211,6 +216,7 @@ static void fork_command(int outer_proc, int *report)
     (void)close(ends[1]);
     for (int i = 0; i < 2; i++) close_one(&writers[i]);
     *report = ends[0];
+    receive_connects();
 }
 
 /* Runs the command to its end and returns the exit status that represents it. */

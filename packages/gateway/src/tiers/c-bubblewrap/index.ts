@@ -45,6 +45,7 @@ function tierOfC(found: JailFindings): CommandTier {
   const { bwrapSha256, launcherSha256 } = found;
   const bwrapVersion = found.bwrapVersion.join('.');
   const filters = {
+    connected: seccompProgram(ownArch(), FILTERS_C.connected),
     own: seccompProgram(ownArch(), FILTERS_C.own),
     shared: seccompProgram(ownArch(), FILTERS_C.shared),
   };
@@ -54,13 +55,19 @@ function tierOfC(found: JailFindings): CommandTier {
     about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
     hides: canBind,
     plan: (terms, place) => {
-      const seccomp = filters[filterOfC(terms)];
+      const seccomp = filters[filterOfC(terms, found)];
       return proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces);
     },
   };
 }
 
-function jailRows({ bwrap, bwrapVersion, bwrapSha256, bwrapOptions }: JailFindings): readonly TierRow[] {
+function jailRows({
+  bwrap,
+  bwrapVersion,
+  bwrapSha256,
+  bwrapOptions,
+  canConnect,
+}: JailFindings): readonly TierRow[] {
   const version = bwrapVersion.join('.');
   const absent = REQUIRED_OPTIONS.filter((option) => !bwrapOptions.includes(option));
   const newest = `Install bubblewrap ${NESTED_MOUNTS_SINCE.join('.')} or newer`;
@@ -77,6 +84,12 @@ function jailRows({ bwrap, bwrapVersion, bwrapSha256, bwrapOptions }: JailFindin
       : lackRow('c', 'protected paths', {
           why: `cannot be mounted in a workspace: bubblewrap ${version} follows links of the workspace to the host`,
           fix: `${newest}; until then commands with \`process.protected\` are refused.`,
+        }),
+    canConnect
+      ? row('c', 'unix sockets', 'connect the processes of a command with each other, and with no other')
+      : lackRow('c', 'unix sockets', {
+          why: 'are refused: the launcher cannot supervise their connections here',
+          fix: 'Use Linux 5.19 or newer, start palisade outside of sandboxes that supervise system calls, and set `sysctl -w kernel.yama.ptrace_scope=1` if it is higher.',
         }),
   ];
 }

@@ -72,20 +72,34 @@ export type JailHost = RunPlace & {
   readonly etc: readonly mounts.HostPath[];
   /** Which of HIDDEN_FILES exist. */
   readonly hidden: readonly mounts.HostPath[];
+  /** Whether the launcher can make the connections of Unix sockets on this machine. */
+  readonly canConnect: boolean;
 };
 
 /**
  * The filters of this tier, by whose network the run has. Network sockets are permitted, as programs talk to themselves;
- * the network namespace decides what they can reach. The interfaces of the host are not shown.
+ * the network namespace decides what they can reach. The interfaces of the host are not shown. Unix sockets need the
+ * launcher, which connects them, and a network of the run, as names without a path are those of the network.
  */
 export const FILTERS_C = {
+  connected: { unixSockets: true, inet: true, interfaces: true },
   own: { unixSockets: false, inet: true, interfaces: true },
   shared: { unixSockets: false, inet: true, interfaces: false },
 } as const;
 
 /** Which filter a run gets. */
-export function filterOfC({ egress }: Pick<ProcessTerms, 'egress'>): keyof typeof FILTERS_C {
-  return egress === 'strict' ? 'own' : 'shared';
+export function filterOfC(
+  { egress }: Pick<ProcessTerms, 'egress'>,
+  { canConnect }: Pick<JailHost, 'canConnect'>,
+): keyof typeof FILTERS_C {
+  if (egress !== 'strict') return 'shared';
+  return canConnect ? 'connected' : 'own';
+}
+
+/** The launcher's arguments for connections; file systems in memory are the run's alone. */
+function connectWords(terms: ProcessTerms, host: JailHost): readonly string[] {
+  if (filterOfC(terms, host) !== 'connected') return [];
+  return ['connects=1', ...[JAIL_TMP, JAIL_HOME, JAIL_SHM].map((path) => `own=${path}`)];
 }
 
 /** Bubblewrap takes at most 9,000 arguments, on its command line and from descriptors together. */
@@ -150,6 +164,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Tie
   const told = [
     'mode=run',
     ...limitWords(terms, context),
+    ...connectWords(terms, host),
     ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
     judgedWord('cwd', terms, moveInside(terms.cwd, terms.workspace, place.inside)),
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
@@ -168,7 +183,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Tie
     told,
     descriptors: descriptors.list,
     network,
-    expected: expectation(terms, place.inside, context),
+    expected: expectation(terms, place.inside, { ...context, filter: filterOfC(terms, host) }),
   };
 }
 
@@ -250,7 +265,11 @@ const CAPABILITY_SETS = ['capinh', 'capprm', 'capeff', 'capbnd', 'capamb'];
  * The facts that prove the plan of these terms. The user outside is not among them: it is not visible inside nested user
  * namespaces, so it is checked from outside.
  */
-export function expectation(terms: ProcessTerms, inside: string, context: LimitContext): Expectation {
+export function expectation(
+  terms: ProcessTerms,
+  inside: string,
+  context: LimitContext & { readonly filter: keyof typeof FILTERS_C },
+): Expectation {
   const isStrict = terms.egress === 'strict';
   const id = String(JAIL_ID);
   const network = isStrict ? { interfaces: 'lo' } : {};
@@ -261,6 +280,8 @@ export function expectation(terms: ProcessTerms, inside: string, context: LimitC
       ...{ uid: id, gid: id, nnp: '1', seccomp: '2' },
       ...Object.fromEntries(CAPABILITY_SETS.map((set) => [set, NO_CAPABILITIES])),
       ...network,
+      // Boundary: with Unix sockets and without the launcher in between, a command would reach those of the host.
+      connects: context.filter === 'connected' ? '1' : '0',
       ...limitFacts(terms.limits, context),
     },
     newNamespaces: ['user', 'pid', 'mnt', 'ipc', 'uts', 'cgroup', ...(isStrict ? ['net'] : [])],

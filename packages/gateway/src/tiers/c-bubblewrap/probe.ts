@@ -1,5 +1,5 @@
 import { accept, type Result, reject } from '../../core/result.ts';
-import { say } from '../process/attempt.ts';
+import { canConnect, say } from '../process/attempt.ts';
 import { findLauncher, findProgram, hostPaths, ownNamespaces, publicPaths } from '../process/machine.ts';
 import type { Facts, Lack, ProbeOptions } from '../process/tier.ts';
 import type { JailHost } from './plan.ts';
@@ -9,7 +9,7 @@ import { ETC_BINDS, HIDDEN_FILES, SYSTEM_ROOTS } from './root.table.ts';
 
 export type JailFindings = Pick<
   JailHost,
-  'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'systemRoots' | 'etc' | 'hidden'
+  'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'systemRoots' | 'etc' | 'hidden' | 'canConnect'
 > & {
   readonly bwrapSha256: string;
   readonly launcher: string;
@@ -29,9 +29,11 @@ export async function probeC(options: ProbeOptions): Promise<Result<JailFindings
   if (!launcher.ok) return launcher;
   const bwrap = findProgram(options.bwraps ?? BWRAPS, NO_BWRAP);
   if (!bwrap.ok) return bwrap;
-  const [version = '', help = ''] = await Promise.all(
-    ['--version', '--help'].map((option) => say(options.clock, bwrap.value.path, ['bwrap', option])),
-  );
+  const [version, help, connects] = await Promise.all([
+    say(options.clock, bwrap.value.path, ['bwrap', '--version']),
+    say(options.clock, bwrap.value.path, ['bwrap', '--help']),
+    canConnect(launcher.value.path, options),
+  ]);
   const bwrapVersion = parseVersion(version);
   if (bwrapVersion === null)
     return reject({ why: `"${bwrap.value.path}" does not print its version`, fix: NO_BWRAP.fix });
@@ -45,6 +47,7 @@ export async function probeC(options: ProbeOptions): Promise<Result<JailFindings
     systemRoots: hostPaths(SYSTEM_ROOTS.map(({ path }) => path)),
     etc: publicPaths(ETC_BINDS.map(({ path }) => path)),
     hidden: hostPaths(HIDDEN_FILES.map(({ path }) => path)),
+    canConnect: connects,
     ownNamespaces: ownNamespaces(),
   });
 }

@@ -4,7 +4,7 @@ import { accept, type Result, reject } from '../../core/result.ts';
 import { type ChildEnd, STATUS } from '../child/child.ts';
 import { runChild } from '../child/run-child.ts';
 import { isGateShut, parseStatus } from '../child/status.ts';
-import { HARMLESS } from './machine.ts';
+import { HARMLESS, textOf } from './machine.ts';
 import type { Facts, ProbeOptions } from './tier.ts';
 
 const SAID_BYTES = 65_536;
@@ -86,6 +86,15 @@ export function tryNamespaces(launcher: string, options: ProbeOptions): Promise<
 /** Whether the kernel has Landlock; the facts say which ABI. */
 export function tryLandlock(launcher: string, options: ProbeOptions): Promise<Attempt> {
   return tryLauncher(launcher, options, 'ro=/');
+}
+
+/** The highest setting of Yama with which a process may look at those that it started. */
+const MOST_PTRACE_SCOPE = 1;
+
+/** Whether the launcher can make the connections of a command: it is asked for each, and looks at the caller. */
+export async function canConnect(launcher: string, options: ProbeOptions): Promise<boolean> {
+  const scope = Number(textOf('/proc/sys/kernel/yama/ptrace_scope') ?? 0);
+  return scope <= MOST_PTRACE_SCOPE && (await tryLauncher(launcher, options, 'connects=1')).ok;
 }
 
 /** Starts a command that does nothing with exactly this argument of the launcher. */

@@ -57,14 +57,15 @@ export function seccompProgram(arch: SeccompArch, wish: SeccompWish): Uint8Array
     answer('kill'),
     place('same architecture'),
     { kind: 'load', value: NUMBER_OFFSET },
-    ...search(spansOf(arch), wish),
+    ...search(spansOf(arch, wish), wish),
   ]);
 }
 
-function spansOf(arch: SeccompArch): Span[] {
+function spansOf(arch: SeccompArch, wish: SeccompWish): Span[] {
   const verdicts = new Map<number, Verdict>();
   for (const rule of RULES) {
     const number = rule[arch];
+    if (rule.unless !== undefined && wish[rule.unless]) continue;
     if (number !== null) verdicts.set(number, rule.denied === undefined ? rule.answer : rule);
   }
   // Boundary: calls newer than the table, and all of the x32 ABI, whose numbers have bit 30 set.
@@ -125,22 +126,16 @@ function look(denied: Denied, ends: Ends, wish: SeccompWish): Step[] {
     case 'socket':
       return lookAtSocket(ends, wish);
     case 'socket-pair':
-      return lookAtPair(ends, wish);
+      return lookAtPair(ends);
   }
 }
 
 function lookAtSocket(ends: Ends, wish: SeccompWish): Step[] {
   const allowed = SOCKETS.filter((row) => wish[row.wish]);
-  const families = allowed.map(({ family, number, limits }, index) =>
-    jump(
-      'equal',
-      number,
-      limits === null ? ends.allow : family,
-      index === allowed.length - 1 ? ends.deny : null,
-    ),
+  const families = allowed.map(({ family, number }, index) =>
+    jump('equal', number, family, index === allowed.length - 1 ? ends.deny : null),
   );
   const bodies = allowed.flatMap(({ family, limits }) => {
-    if (limits === null) return [];
     const rest = `protocol of ${family}`;
     return [
       place(family),
@@ -154,9 +149,8 @@ function lookAtSocket(ends: Ends, wish: SeccompWish): Step[] {
   return [load(0), ...families, ...bodies];
 }
 
-function lookAtPair(ends: Ends, wish: SeccompWish): Step[] {
-  const { family, types, wishForAllTypes } = SOCKET_PAIRS;
-  if (wish[wishForAllTypes]) return [load(0), ...among([family], ends.allow, ends.deny)];
+function lookAtPair(ends: Ends): Step[] {
+  const { family, types } = SOCKET_PAIRS;
   // Boundary: a pair of datagrams would reach every Unix socket that the command can name.
   return [load(0), jump('equal', family, null, ends.deny), ...lookAtType(types, ends.allow, ends.deny)];
 }

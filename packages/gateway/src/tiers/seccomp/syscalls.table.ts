@@ -18,6 +18,8 @@ export type SyscallRule = {
   readonly why: string;
   /** Denied only with such arguments; without it always. */
   readonly denied?: Denied;
+  /** Not denied with this wish: the launcher needs the call, and denies it to the command itself. */
+  readonly unless?: keyof SeccompWish;
 };
 
 export type Denied =
@@ -83,7 +85,9 @@ export const RULES: readonly SyscallRule[] = [
   deny('EPERM', 'Reads the memory of another process.', { process_vm_readv: [310, 270] }),
   deny('EPERM', 'Writes the memory of another process.', { process_vm_writev: [311, 271] }),
   deny('ENOSYS', 'Pages out the memory of another process.', { process_madvise: [440, 440] }),
-  deny('EPERM', 'Takes a descriptor of another process.', { pidfd_getfd: [438, 438] }),
+  deny('EPERM', 'Takes a descriptor of another process.', { pidfd_getfd: [438, 438] }).map(
+    (rule): SyscallRule => ({ ...rule, unless: 'unixSockets' }),
+  ),
   deny('EPERM', 'Orders addresses of the kernel.', { kcmp: [312, 272] }),
   deny(
     'EPERM',
@@ -258,7 +262,7 @@ function deny(
 
 /** What a run may request beyond the rules. */
 export type SeccompWish = {
-  /** Sockets with a path or a name; pairs are always available. */
+  /** Sockets with a path or a name, where the launcher makes their connections; pairs are always available. */
   readonly unixSockets: boolean;
   /** TCP and UDP. The network namespace decides what they can reach. */
   readonly inet: boolean;
@@ -270,12 +274,14 @@ type SocketRule = {
   readonly family: string;
   readonly number: number;
   readonly wish: keyof SeccompWish;
-  /** The types and protocols that are allowed; null allows all. */
-  readonly limits: { readonly types: readonly number[]; readonly protocols: readonly number[] } | null;
+  readonly limits: { readonly types: readonly number[]; readonly protocols: readonly number[] };
 };
 
 /** SOCK_STREAM and SOCK_DGRAM; the default protocol, IPPROTO_TCP and IPPROTO_UDP. */
 const TCP_AND_UDP = { types: [1, 2], protocols: [0, 6, 17] };
+
+/** SOCK_STREAM and SOCK_SEQPACKET: a datagram names its receiver in each call, with no connection to supervise. */
+const CONNECTED = { types: [1, 5], protocols: [0, 1] };
 
 /** SOCK_DGRAM and SOCK_RAW, which mean the same here; NETLINK_ROUTE. */
 const ROUTES = { types: [2, 3], protocols: [0] };
@@ -287,7 +293,7 @@ const ROUTES = { types: [2, 3], protocols: [0] };
  * protocols.
  */
 export const SOCKETS: readonly SocketRule[] = [
-  { family: 'AF_UNIX', number: 1, wish: 'unixSockets', limits: null },
+  { family: 'AF_UNIX', number: 1, wish: 'unixSockets', limits: CONNECTED },
   { family: 'AF_INET', number: 2, wish: 'inet', limits: TCP_AND_UDP },
   { family: 'AF_INET6', number: 10, wish: 'inet', limits: TCP_AND_UDP },
   { family: 'AF_NETLINK', number: 16, wish: 'interfaces', limits: ROUTES },
@@ -295,6 +301,6 @@ export const SOCKETS: readonly SocketRule[] = [
 
 /**
  * Pairs are pipes between processes (node, python and curl need them) as long as both ends can only reach each other:
- * so streams and SOCK_SEQPACKET. SOCK_DGRAM and SOCK_RAW need the wish for Unix sockets, since they can send elsewhere.
+ * so streams and SOCK_SEQPACKET. SOCK_DGRAM and SOCK_RAW can send elsewhere.
  */
-export const SOCKET_PAIRS = { family: 1, types: [1, 5], wishForAllTypes: 'unixSockets' } as const;
+export const SOCKET_PAIRS = { family: 1, types: CONNECTED.types } as const;

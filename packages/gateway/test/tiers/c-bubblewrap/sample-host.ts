@@ -31,6 +31,7 @@ export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
       { path: '/etc/ssl/certs', linkTo: null },
       { path: '/etc/resolv.conf', linkTo: '../run/systemd/resolve/stub-resolv.conf' },
     ],
+    canConnect: true,
     hidden: [
       { path: '/proc/cmdline', linkTo: null },
       { path: '/proc/keys', linkTo: null },

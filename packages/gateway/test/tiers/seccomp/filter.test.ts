@@ -75,7 +75,9 @@ const EXAMPLES: readonly [name: string, args: readonly number[], answer: string]
 /** Family, type and protocol, and the wishes that allow them: U for Unix sockets, I for the internet, L for lists of interfaces. */
 const SOCKET_EXAMPLES: readonly (readonly [args: readonly [number, number, number], allowedBy: string])[] = [
   [[1, 1, 0], 'U'],
-  [[1, 0x80802, 0], 'U'],
+  [[1, 0x80805, 0], 'U'],
+  [[1, 0x80802, 0], ''],
+  [[1, 3, 0], ''],
   [[2, 1, 0], 'I'],
   [[2, 0x80801, 6], 'I'],
   [[2, 2, 17], 'I'],
@@ -99,8 +101,8 @@ const PAIR_EXAMPLES: readonly [args: readonly [number, number], allowedBy: strin
   [[1, 1], 'UI-'],
   [[1, 0x80801], 'UI-'],
   [[1, 5], 'UI-'],
-  [[1, 2], 'U'],
-  [[1, 0x80003], 'U'],
+  [[1, 2], ''],
+  [[1, 0x80003], ''],
   [[2, 1], ''],
   [[16, 1], ''],
   [[40, 1], ''],
@@ -118,11 +120,22 @@ const big = (args: readonly number[]) => args.map(BigInt);
 describe.each(ARCHES)('seccompProgram() for $arch', ({ arch, audit }) => {
   const programs = WISHES.map((wish) => ({ wish, program: seccompProgram(arch, wish) }));
   const has = (name: string) => RULES.some((rule) => rule.name === name && rule[arch] !== null);
-  const always = RULES.filter((rule) => rule.denied === undefined && rule[arch] !== null);
+  const always = RULES.filter(
+    (rule) => rule.denied === undefined && rule.unless === undefined && rule[arch] !== null,
+  );
 
   it.each(always.map((rule) => [rule.name, rule.answer] as const))('answers %s with %s', (name, answer) => {
     const call = { arch: audit, number: numberOf(name, arch), args: big([0, 0, 0, 0, 0, 0]) };
     expect(programs.map(({ program }) => run(program, call).answer)).toEqual(WISHES.map(() => answer));
+  });
+
+  it('allows pidfd_getfd to the wish for Unix sockets alone, whose launcher denies it to the command', () => {
+    const call = { arch: audit, number: numberOf('pidfd_getfd', arch), args: big([0, 0, 0]) };
+    const expected = WISHES.map(({ unixSockets }) => (unixSockets ? 'allow' : 'EPERM'));
+    expect(programs.map(({ program }) => run(program, call).answer)).toEqual(expected);
+    expect(RULES.filter(({ unless }) => unless !== undefined).map(({ name }) => name)).toEqual([
+      'pidfd_getfd',
+    ]);
   });
 
   it('has an example for and against every rule that looks at arguments', () => {
@@ -211,7 +224,7 @@ describe.each(ARCHES)('seccompProgram() for $arch', ({ arch, audit }) => {
         const row = rows.get(nr);
         if (nr > LAST_CALL) expect(answer).toBe('ENOSYS');
         else if (row === undefined) expect(answer).toBe('allow');
-        else if (row.denied === undefined) expect(answer).toBe(row.answer);
+        else if (row.denied === undefined && row.unless === undefined) expect(answer).toBe(row.answer);
         else expect(['allow', row.answer]).toContain(answer);
       }),
       { numRuns: volume(2000, 30) },

@@ -163,22 +163,22 @@ describe('under the filter of this machine', () => {
       ['socketpair', 1, 2, 0, zeros],
       ['socket', 16, 3, 0],
     ];
-    expect(probe.calls(UNIX, calls)).toEqual(['ok', 'EPERM', 'EPERM', 'ok', 'EPERM']);
+    expect(probe.calls(UNIX, calls)).toEqual(['ok', 'EPERM', 'EPERM', 'EPERM', 'EPERM']);
     expect(probe.calls(INET, calls)).toEqual(['EPERM', 'ok', 'ok', 'EPERM', 'EPERM']);
     expect(probe.calls(INTERFACES, calls)).toEqual(['EPERM', 'EPERM', 'EPERM', 'EPERM', 'ok']);
-    expect(probe.calls(EVERYTHING, calls)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
+    expect(probe.calls(EVERYTHING, calls)).toEqual(['ok', 'ok', 'ok', 'EPERM', 'ok']);
   });
 
   it('one end of a socket pair reaches no socket of the host', () => {
     const streams = ['stream: a pair, not reached', 'seqpacket: a pair, not reached'];
     const open = ['datagram: a pair, reached', 'raw: a pair, reached', ...streams];
     expect(probe.reach(null)).toEqual(open);
-    expect(probe.reach(UNIX)).toEqual(open);
-    expect(probe.reach(INET)).toEqual([
-      'datagram: no pair, not reached',
-      'raw: no pair, not reached',
-      ...streams,
-    ]);
+    for (const wish of [INET, UNIX])
+      expect(probe.reach(wish)).toEqual([
+        'datagram: no pair, not reached',
+        'raw: no pair, not reached',
+        ...streams,
+      ]);
   });
 
   it('a call that is younger than the table, or of the x32 ABI, does not exist', () => {
