@@ -55,7 +55,7 @@ export function resultOf(tier: CommandTier, finished: Finished): RunResult {
   const { sandbox, isWarm } = finished.ready;
   const { group } = sandbox;
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
-  const verdict = proven(finished) ?? verdictOf(ran);
+  const verdict = withNetworkHint(proven(finished) ?? verdictOf(ran), finished);
   const report = reportOf(terms, network?.facts() ?? null);
   const output = {
     ...outputOfRun(ran, verdict?.limit ?? null),
@@ -95,6 +95,33 @@ function hintsOf(tier: CommandTier, { end, hints }: Finished): { readonly hints?
     ({ kind, name }) => complaint.includes(name.toLowerCase()) && (kind === 'host' || tier.hides(name)),
   );
   return fitting.length === 0 ? {} : { hints: fitting.slice(0, MOST_HINTS).map(({ sentence }) => sentence) };
+}
+
+/** What programs print that cannot reach a host: curl, git, Node, Python, Go, Java, wget. */
+const NO_HOST =
+  /ENOTFOUND|EAI_AGAIN|ENETUNREACH|resolve host|name resolution|Name or service not known|no such host|UnknownHostException|Network is unreachable/i;
+const SEARCHED_BYTES = 64 * 1024;
+const NETWORK_HINT =
+  'This run had no network: allow a host with `palisade exec --allow-host HOST`, or with process.egress_hosts in palisade.toml';
+
+type Unconnected = {
+  readonly terms: Pick<ProcessTerms, 'egress'>;
+  readonly network: unknown;
+  readonly end: Pick<ChildEnd, 'stdout' | 'stderr'>;
+};
+
+/** A command that has no network and looks for it fails with words of its own, or waits until its time is over. */
+export function withNetworkHint(
+  verdict: Verdict | null,
+  { terms, network, end }: Unconnected,
+): Verdict | null {
+  if (verdict === null || network !== null || terms.egress !== 'strict') return verdict;
+  const tail = [end.stderr, end.stdout].map((bytes) =>
+    Buffer.from(bytes.slice(-SEARCHED_BYTES)).toString('latin1'),
+  );
+  const isMissed = verdict.code === 'tier/exited' && tail.some((text) => NO_HOST.test(text));
+  if (!isMissed && verdict.code !== 'tier/timed-out') return verdict;
+  return { ...verdict, message: `${verdict.message}. ${NETWORK_HINT}` };
 }
 
 function failedWith({ code, message }: Pick<Verdict, 'code' | 'message'>, output: Json, truncated: boolean) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { signalName } from '../../../src/tiers/child/starter-protocol.ts';
-import { cpuMsOf, outputOfRun, verdictOf } from '../../../src/tiers/process/ending.ts';
+import { cpuMsOf, outputOfRun, verdictOf, withNetworkHint } from '../../../src/tiers/process/ending.ts';
 import { BROKEN_OFF, sampleRan } from './sample.ts';
 
 type Changes = Parameters<typeof sampleRan>[0];
@@ -276,5 +276,37 @@ describe('cpuMsOf()', () => {
 describe('signalName()', () => {
   test('has a name for every signal, also for those without one', () => {
     expect([9, 15, 31, 34, 64].map(signalName)).toEqual(['SIGKILL', 'SIGTERM', 'SIGSYS', 'SIG34', 'SIG64']);
+  });
+});
+
+describe('withNetworkHint()', () => {
+  const exited = { code: 'tier/exited', message: 'It exited with status 6', limit: null } as const;
+  const ran = (stderr: string, stdout = '') => ({
+    terms: { egress: 'strict' as const },
+    network: null,
+    end: { stderr: Buffer.from(stderr), stdout: Buffer.from(stdout) },
+  });
+
+  test.each([
+    'curl: (6) Could not resolve host: example.com',
+    "fatal: unable to access 'https://example.com/': Could not resolve host: example.com",
+    'Error: getaddrinfo EAI_AGAIN example.com',
+    'npm error code ENOTFOUND',
+    'socket.gaierror: [Errno -3] Temporary failure in name resolution',
+    'dial tcp: lookup example.com: no such host',
+    'connect: Network is unreachable',
+  ])('names the flag where a command without a network fails with %j', (line) => {
+    const hint = expect.stringContaining('--allow-host HOST');
+    expect(withNetworkHint(exited, ran(line))?.message).toEqual(hint);
+    expect(withNetworkHint(exited, ran('', line))?.message).toEqual(hint);
+    expect(withNetworkHint(exited, { ...ran(line), network: {} })).toEqual(exited);
+    expect(withNetworkHint(exited, { ...ran(line), terms: { egress: 'none' } })).toEqual(exited);
+  });
+
+  test('is also given to a command that waited until its time was over, and to no other', () => {
+    const late = { code: 'tier/timed-out', message: 'It ran too long', limit: 'wall' } as const;
+    expect(withNetworkHint(late, ran(''))?.message).toContain('This run had no network');
+    expect(withNetworkHint(exited, ran('make: *** [all] Error 1'))).toEqual(exited);
+    expect(withNetworkHint(null, ran('Could not resolve host'))).toBeNull();
   });
 });

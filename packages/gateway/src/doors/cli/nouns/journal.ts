@@ -1,7 +1,7 @@
 import { canonicalize, type JournalRecord } from '@palisade/sdk';
 import { isoTime } from '../../../core/clock.ts';
 import { endingIn } from '../../../operations/record-document.ts';
-import { numberOf, parsedOf, textOf } from '../input.ts';
+import { choiceOf, numberOf, parsedOf, textOf } from '../input.ts';
 import { withRecords } from '../opened.ts';
 import { type Opening, operate, operateOn, operateToFile, operationVerb } from '../operate.ts';
 import { writeOut } from '../out-file.ts';
@@ -11,6 +11,17 @@ import type { Invocation } from '../verb.ts';
 /** The largest page of the operation. */
 const MOST_AT_ONCE = 1_000;
 const SUMMARY_CHARS = 60;
+
+/** The kinds of records, as docs/journal.md describes them. */
+export const RECORD_KINDS = [
+  ...['founded', 'intent', 'ended', 'refused', 'fault', 'clock-accepted', 'key-rotated'],
+  ...['policy-loaded', 'policy-replaced', 'policy-refused', 'policy-crashed'],
+  ...['approval-asked', 'approval-decided', 'token-created', 'token-revoked'],
+  ...['skill-installed', 'skill-audited', 'skill-changed', 'skill-refused', 'trust-changed'],
+  ...['upstream-pinned', 'upstream-held', 'upstream-changed', 'upstream-accepted'],
+  ...['vault-founded', 'vault-rotated', 'secret-set', 'secret-removed', 'secret-used'],
+  ...['workspace-restored', 'workspace-not-restored'],
+];
 
 type RecordPage = { readonly records: readonly JournalRecord[]; readonly cursor: string | null };
 
@@ -60,6 +71,7 @@ export async function search(invocation: Invocation): Promise<number> {
   );
   const terms = { kind, principal, tool, call, from, to, order, cursor };
   const page = await searchPages(invocation, terms, limit);
+  if (page.records.length === 0 && kind !== undefined) choiceOf(invocation, 'kind', RECORD_KINDS);
   return print.result(page, () => {
     printRecords(print, page.records, 'No record matches.');
     print.more('the same search with --cursor', page.cursor);
