@@ -31,7 +31,7 @@ export const LEVELS = [
     'results',
     'upstreams',
   ],
-  ['registry', 'plugins', 'builder'],
+  ['registry', 'plugins', 'builder', 'notify'],
   ['tiers'],
   // Where a grant runs outside the tiers: the MCP servers behind the gateway.
   ['executors'],

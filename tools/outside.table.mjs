@@ -9,7 +9,11 @@ export const OUTSIDE = [
     why: 'Every process starts from one plan and ends in one kill of its whole tree, so there is one place to audit.',
     modules: ['node:child_process', 'node:cluster'],
     members: [],
-    hands: { 'tiers/child': 'It is the one place where a plan becomes a process.' },
+    hands: {
+      'tiers/child': 'It is the one place where a plan becomes a process.',
+      'notify/desktop.ts':
+        'It shows a notice by the program of the desktop, with texts as arguments and no shell.',
+    },
   },
   {
     power: 'threads',

@@ -29,6 +29,10 @@ export type Schemas = {
     readonly decidedAtMs: number | null;
     readonly note: string | null;
     readonly usedByCall: string | null;
+    /** The run of the call that asked. */
+    readonly run: string | null;
+    /** What an approval is for: one call; every identical call of the run; or every identical call. Until it expires. */
+    readonly lasts: 'call' | 'run' | 'time';
     readonly askedTool: {
       readonly description: string;
       readonly category: string;
@@ -896,6 +900,10 @@ export type Bodies = {
     readonly verdict: 'approved' | 'denied';
     /** Why; it is recorded and shown. */
     readonly note?: string | undefined;
+    /** Approves one call, or every identical call of the same run or of any, for `seconds`; left out: one call. */
+    readonly lasts?: 'call' | 'run' | 'time' | undefined;
+    /** How long an approval lasts; left out: a day. */
+    readonly seconds?: number | undefined;
   };
   readonly installSkill: Uint8Array | Blob;
   readonly auditSkill: {

@@ -66,10 +66,16 @@ export function approvalOf(row: ApprovalRow) {
     decidedAtMs: row.decided_at_ms,
     note: row.note,
     usedByCall: row.used_by_call,
+    /** The run of the call that asked; null: it was part of none. */
+    run: row.run,
+    lasts: row.lasts,
     /** The tool, where it exists only during its call; null for one that every gateway has. */
     askedTool: row.tool_json === '' ? null : (JSON.parse(row.tool_json) as AskedTool),
   };
 }
+
+/** What an approval is for: one call, or every identical call, of the run that asked or of any, until it expires. */
+export type Lasting = 'call' | 'run' | 'time';
 
 export type StoredState = 'pending' | 'approved' | 'denied' | 'used';
 
@@ -97,6 +103,8 @@ export type ApprovalRow = {
   used_by_call: string | null;
   /** JSON of a tool that exists only during its call; empty for one that every gateway has. */
   tool_json: string;
+  run: string | null;
+  lasts: Lasting;
 };
 
 /** `seq` is the order of the requests, regardless of the clock. */
@@ -141,6 +149,12 @@ CREATE INDEX approval_with_input ON approval (expires_at_ms) WHERE input_json <>
     id: 'approval/003',
     sql: `ALTER TABLE approval ADD COLUMN tool_json TEXT NOT NULL DEFAULT '';`,
   },
+  {
+    id: 'approval/004',
+    sql: `
+ALTER TABLE approval ADD COLUMN run TEXT;
+ALTER TABLE approval ADD COLUMN lasts TEXT NOT NULL DEFAULT 'call' CHECK (lasts IN ('call', 'run', 'time'));`,
+  },
 ];
 
 export type ApprovalState =
@@ -153,12 +167,36 @@ export type ApprovalState =
 const query = queries<ApprovalTables>();
 
 const selectNewest = query<{ digest: string }>()((db, p) =>
-  db.selectFrom('approval').selectAll().where('digest', '=', p('digest')).orderBy('seq', 'desc').limit(1),
+  db
+    .selectFrom('approval')
+    .selectAll()
+    .where('digest', '=', p('digest'))
+    .where('lasts', '<>', 'run')
+    .orderBy('seq', 'desc')
+    .limit(1),
 );
 
-/** The newest answer to this request; one that was used, or denied long ago, does not count. */
-export function approvalState(reader: Reader, digest: string, nowMs: number): ApprovalState {
-  const row = reader.get(selectNewest, { digest });
+const selectLasting = query<{ digest: string; run: string | null; nowMs: number }>()((db, p) =>
+  db
+    .selectFrom('approval')
+    .selectAll()
+    .where('digest', '=', p('digest'))
+    .where('state', '=', 'approved')
+    .where('expires_at_ms', '>', p('nowMs'))
+    // Boundary: an approval for a run is none for any other; a call without a run is equal to no run.
+    .where((eb) =>
+      eb.or([eb('lasts', '=', 'time'), eb.and([eb('lasts', '=', 'run'), eb('run', '=', p('run'))])]),
+    )
+    .orderBy('seq', 'desc')
+    .limit(1),
+);
+
+/** What a digest and a run are asked about: one exact call, and the run that it is part of. */
+export type AskedCall = { readonly digest: string; readonly run: string | null };
+
+/** An approval that lasts, else the newest answer to this request; one that was used, or denied long ago, does not count. */
+export function approvalState(reader: Reader, { digest, run }: AskedCall, nowMs: number): ApprovalState {
+  const row = reader.get(selectLasting, { digest, run, nowMs }) ?? reader.get(selectNewest, { digest });
   if (row === undefined || row.state === 'used') return { kind: 'none' };
   const approval = approvalOf(row);
   if (nowMs >= approval.expiresAtMs)
@@ -177,10 +215,24 @@ const markUsed = query<{ id: string; callId: string; nowMs: number }>()((db, p) 
     .where('id', '=', p('id'))
     // Boundary: the state is checked where it is changed, so that exactly one caller of all processes gets it.
     .where('state', '=', 'approved')
+    .where('lasts', '=', 'call')
     .where('expires_at_ms', '>', p('nowMs')),
 );
 
-/** Uses up an approval for one call and drops its input; true exactly once, and only before it expires. */
+const selectUsable = query<{ id: string; nowMs: number }>()((db, p) =>
+  db
+    .selectFrom('approval')
+    .select('id')
+    .where('id', '=', p('id'))
+    .where('state', '=', 'approved')
+    .where('lasts', '<>', 'call')
+    .where('expires_at_ms', '>', p('nowMs')),
+);
+
+/**
+ * Uses up an approval for one call and drops its input; true exactly once, and only before it expires. One that lasts is
+ * not used up.
+ */
 export function use(tx: Transaction, id: string, callId: string, nowMs: number): boolean {
-  return tx.run(markUsed, { id, callId, nowMs }) === 1;
+  return tx.run(markUsed, { id, callId, nowMs }) === 1 || tx.get(selectUsable, { id, nowMs }) !== undefined;
 }

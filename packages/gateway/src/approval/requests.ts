@@ -10,6 +10,7 @@ import {
   type ApprovalTables,
   approvalDigest,
   approvalOf,
+  type Lasting,
   type ShownState,
   type StoredState,
   stateAt,
@@ -35,6 +36,8 @@ export type ApprovalRequest = {
   readonly risk: Risk;
   /** For a tool that only this call's gateway has: the canonical text of its AskedTool; else empty. */
   readonly toolText: string;
+  /** The run of the call; null: it is part of none. */
+  readonly run: string | null;
   readonly nowMs: number;
   readonly expiresAtMs: number;
 };
@@ -88,6 +91,8 @@ function rowOf({ binding, ...request }: ApprovalRequest, digest: string): Approv
     note: null,
     used_by_call: null,
     tool_json: request.toolText,
+    run: request.run,
+    lasts: 'call',
   };
 }
 
@@ -161,11 +166,15 @@ export function show(reader: Reader, id: string): Approval | null {
   return found === undefined || other !== undefined ? null : approvalOf(found);
 }
 
+export type LastingApproval = { readonly lasts: Exclude<Lasting, 'call'>; readonly forMs: number };
+
 export type Deciding = {
   readonly id: string;
   readonly verdict: 'approved' | 'denied';
   readonly by: Principal;
   readonly note: string | null;
+  /** For how long every identical call is approved, of the run that asked or of any; null: for one call. */
+  readonly lasting: LastingApproval | null;
   /** The digest of the live policy set; null when none is loaded. */
   readonly currentPolicySet: string | null;
   readonly nowMs: number;
@@ -179,21 +188,43 @@ export type Decided =
       readonly message: string;
     };
 
-type Verdict = { id: string; verdict: string; by: string; note: string | null; nowMs: number };
+type Verdict = {
+  id: string;
+  verdict: string;
+  by: string;
+  note: string | null;
+  lasts: Lasting;
+  expiresAtMs: number;
+  nowMs: number;
+};
 
 const settleRequest = query<Verdict>()((db, p) =>
   db
     .updateTable('approval')
     .set({ state: p('verdict'), decided_by: p('by'), decided_at_ms: p('nowMs'), note: p('note') })
+    .set({ lasts: p('lasts'), expires_at_ms: p('expiresAtMs') })
     .where('id', '=', p('id'))
     .where('state', '=', 'pending')
     .where('expires_at_ms', '>', p('nowMs'))
     .returningAll(),
 );
 
+/** An approval that lasts can be withdrawn; the next identical call asks again. */
+const withdraw = query<Omit<Verdict, 'verdict' | 'lasts' | 'expiresAtMs'>>()((db, p) =>
+  db
+    .updateTable('approval')
+    .set({ state: 'denied', decided_by: p('by'), decided_at_ms: p('nowMs'), note: p('note') })
+    .set({ expires_at_ms: p('nowMs') })
+    .where('id', '=', p('id'))
+    .where('state', '=', 'approved')
+    .where('lasts', '<>', 'call')
+    .where('expires_at_ms', '>', p('nowMs'))
+    .returningAll(),
+);
+
 /** Records a user's answer to an open request, once. The policies have decided before whether this user may decide. */
 export function decide(tx: Transaction, deciding: Deciding): Decided {
-  const { id, verdict, note, currentPolicySet, nowMs } = deciding;
+  const { id, verdict, note, lasting, currentPolicySet, nowMs } = deciding;
   const by = formatPrincipal(deciding.by);
   const doing = `Cannot ${verdict === 'approved' ? 'approve' : 'deny'} request "${id}"`;
   // Boundary: only people decide. No policy can change that; an agent could otherwise approve its own request.
@@ -209,7 +240,11 @@ export function decide(tx: Transaction, deciding: Deciding): Decided {
     const message = `${doing}: the policies have changed since it was asked, expected the same policy set`;
     return { ok: false, code: 'approval/not-pending', message };
   }
-  const decided = tx.get(settleRequest, { id, verdict, by, note, nowMs });
+  const lasts = lasting?.lasts ?? 'call';
+  const expiresAtMs = lasting === null ? found.expires_at_ms : nowMs + lasting.forMs;
+  const decided =
+    tx.get(settleRequest, { id, verdict, by, note, lasts, expiresAtMs, nowMs }) ??
+    (verdict === 'denied' ? tx.get(withdraw, { id, by, note, nowMs }) : undefined);
   if (decided !== undefined) return { ok: true, approval: approvalOf(decided) };
   const message = `${doing}: it ${fateOf(approvalOf(found), nowMs)}, expected a pending request`;
   return { ok: false, code: 'approval/not-pending', message };

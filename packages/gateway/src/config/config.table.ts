@@ -122,6 +122,18 @@ const ROWS = {
     integer(900, [1, 30 * 86_400]),
     'How long an approval request stays open and an approval stays usable.',
   ],
+  'approval.notify': [
+    choice('off', ['off', 'desktop']),
+    'Whether a request is shown on the desktop, by `notify-send` or `osascript`.',
+  ],
+  'approval.notify_url': [
+    text('', 'url-or-none'),
+    'Where each request is posted as JSON: https, or http of this machine itself; "" for nowhere.',
+  ],
+  'approval.notify_secret_file': [
+    text('', 'path-or-none'),
+    'The private file whose bytes sign what is posted there.',
+  ],
 
   'journal.checkpoint_every_records': [
     integer(1024, [1, 1_000_000]),

@@ -56,3 +56,8 @@ function isLayout(char: string): boolean {
 function escapeUnits(char: string): string {
   return char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** Quotes an argument for a shell, so that a printed command can be copied whatever the name of a file has in it. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -6,7 +6,8 @@ import { type Address, parseAddress, specialRange } from '../egress/address.ts';
 import { type AllowList, parseAllowList } from '../egress/allowlist.ts';
 import { formatAuthority } from '../egress/authority.ts';
 import { fetchFor } from '../egress/fetch/fetch.ts';
-import type { FetchTerms } from '../egress/fetch/outcome.ts';
+import type { FetchOutcome, FetchTerms } from '../egress/fetch/outcome.ts';
+import type { FetchRequest } from '../egress/fetch/request.ts';
 import { type Lookup, lookUp, ownOf, systemLookup } from '../egress/resolve.ts';
 import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
 
@@ -36,25 +37,36 @@ const MAX_DEPTH = 16;
 /** Special addresses that an operator can mean by the name of a host. */
 const WITHIN_REACH: ReadonlySet<string> = new Set(['private', 'unique-local', 'shared', 'loopback', 'own']);
 
-export function documentFetcher({ clock, lookup = systemLookup, trust }: Network): FetchDocument {
+export function documentFetcher(network: Network): FetchDocument {
   return async (at, isNamed) => {
-    const answers = await addressesOf(at, lookup);
-    if (!answers.ok) return refuse(at, answers.problem.is);
-    const own = ownOf(undefined, []);
-    const list = listFor(at, answers.value, { isNamed, own: own.addresses });
-    if (!list.ok) return refuse(at, list.problem);
-    // Boundary: only the addresses looked up here are checked and connected to; there is no second lookup.
-    const resolve = { lookup: async () => answers.value, own, lookupMs: LOOKUP_MS };
     const headers = [['accept', 'application/json']] as const;
-    const outcome = await fetchFor(
-      { url: at.text, method: 'GET', headers, body: null },
-      { list: () => list.value, resolve, signal: new AbortController().signal, limits: LIMITS, trust, clock },
-    );
+    const outcome = await fetchNamed(at, isNamed, { method: 'GET', headers, body: null }, network);
     if (!outcome.ok) return refuse(at, outcome.why);
     if (outcome.status !== 200) return refuse(at, `the answer has status ${outcome.status}`);
     const document = parseStrict(outcome.body, { maxBytes: LIMITS.responseBytes, maxDepth: MAX_DEPTH });
     return document.ok ? accept(document.value) : refuse(at, document.message);
   };
+}
+
+type NamedOutcome = FetchOutcome | { readonly ok: false; readonly why: string };
+
+/** One request to a host that the operator named, or that a document did; never follows a redirect. */
+export async function fetchNamed(
+  at: KeyUrl,
+  isNamed: boolean,
+  request: Omit<FetchRequest, 'url'>,
+  network: Network & { readonly signal?: AbortSignal },
+): Promise<NamedOutcome> {
+  const { clock, lookup = systemLookup, trust, signal = new AbortController().signal } = network;
+  const answers = await addressesOf(at, lookup);
+  if (!answers.ok) return { ok: false, why: answers.problem.is };
+  const own = ownOf(undefined, []);
+  const list = listFor(at, answers.value, { isNamed, own: own.addresses });
+  if (!list.ok) return { ok: false, why: list.problem };
+  // Boundary: only the addresses looked up here are checked and connected to; there is no second lookup.
+  const resolve = { lookup: async () => answers.value, own, lookupMs: LOOKUP_MS };
+  const terms = { list: () => list.value, resolve, signal, limits: LIMITS, trust, clock };
+  return fetchFor({ ...request, url: at.text }, terms);
 }
 
 async function addressesOf({ url }: KeyUrl, lookup: Lookup): Promise<Result<readonly string[]>> {

@@ -1,5 +1,5 @@
 import type { Approval } from '../approval/approval.ts';
-import { type Decided, decide, show } from '../approval/requests.ts';
+import { type Decided, decide, type LastingApproval, show } from '../approval/requests.ts';
 import type { Keys, Rotation } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError, wrongUsage } from '../core/coded-error.ts';
@@ -19,6 +19,8 @@ export type Answer = {
   readonly verdict: 'approved' | 'denied';
   readonly by: Principal;
   readonly note: string | null;
+  /** How long an approval lasts; left out: for one call. */
+  readonly lasting?: LastingApproval | null;
   /** How the answer was given. */
   readonly door: 'http' | 'mcp' | 'cli';
   /** The credential that it was given with, as records name it. */
@@ -27,7 +29,7 @@ export type Answer = {
 
 /** Decides an approval request, if the policies permit this principal, and records who did. An agent never decides. */
 export async function answerApproval(gateway: Gateway, answer: Answer): Promise<Decided> {
-  const { id, verdict, by, note, door, credential } = answer;
+  const { id, verdict, by, note, lasting = null, door, credential } = answer;
   const nowMs = gateway.clock.nowMs();
   const asked = show(gateway.store, id);
   const tool = asked === null ? undefined : toolOf(gateway, asked);
@@ -41,7 +43,7 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
     const act = authorizeAct(gateway.policy, by, 'approve', { tenant, nowMs, tool, asker, inputText });
     if (!act.allowed) return { ok: false, code: 'approval/not-allowed', message: act.message };
     const currentPolicySet = gateway.policy.set?.digest ?? null;
-    const decided = decide(tx, { id: asked.id, verdict, by, note, nowMs, currentPolicySet });
+    const decided = decide(tx, { id: asked.id, verdict, by, note, lasting, nowMs, currentPolicySet });
     if (!decided.ok) return decided;
     gateway.journal.append(tx, {
       kind: 'approval-decided',
@@ -54,6 +56,7 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
         verdict,
         asker,
         note,
+        ...(lasting === null ? {} : { ...lasting }),
         door,
         credential,
         decidedBy: act.decidedBy,

@@ -57,7 +57,11 @@ export function judge(line: Line, reader: Reader, checked: CheckedCall): Admissi
   const budgetLeft = isRead ? left(reader, line.budgets, checked, nowMs) : NO_USAGE;
   const first = admissionOf(authorize(line.policy, checked, { budgetLeft, approval: null, nowMs }), checked);
   if (first.kind !== 'ask') return first;
-  const state = approvalState(reader, approvalDigest(first.binding), nowMs);
+  const state = approvalState(
+    reader,
+    { digest: approvalDigest(first.binding), run: checked.call.run },
+    nowMs,
+  );
   if (state.kind !== 'approved') return first;
   const { fact: approval } = state;
   return admissionOf(authorize(line.policy, checked, { budgetLeft, approval, nowMs }), checked);

@@ -1,5 +1,5 @@
 import { canonicalize } from '@palisade/sdk';
-import { approvalDigest, approvalState, bindingOf, use } from '../approval/approval.ts';
+import { type Approval, approvalDigest, approvalState, bindingOf, use } from '../approval/approval.ts';
 import { ask, countOpen, MAX_OPEN_REQUESTS } from '../approval/requests.ts';
 import { reserve } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
@@ -44,20 +44,28 @@ type Asking = Extract<Admission, { kind: 'ask' }>;
  * One transaction: either the intent with everything it needs, or the refusal with its receipt. Another process never
  * sees, and a crash never leaves, anything in between.
  */
-export function begin(line: Line, call: ToolCall, admission: Admission): Promise<Begun | Ended | Stale> {
-  return line.store.commit((tx) => {
+export async function begin(
+  line: Line,
+  call: ToolCall,
+  admission: Admission,
+): Promise<Begun | Ended | Stale> {
+  const asked = new Set<Approval>();
+  const begun = await line.store.commit((tx): Begun | Ended | Stale => {
+    asked.clear();
     // Boundary: the wait for the database may have been long; a forbid or a revocation since then counts.
     if (admission.kind === 'granted' && !stillHolds(line, tx, admission)) return { kind: 'stale' };
     const judged = judgeInside(line, tx, admission);
     switch (judged.kind) {
       case 'granted':
-        return beginGranted(line, tx, judged);
+        return beginGranted(line, tx, judged, asked);
       case 'ask':
-        return refuseIn(line, tx, { call, ...judged }, askIn(line, tx, judged));
+        return refuseIn(line, tx, { call, ...judged }, askIn(line, tx, judged, asked));
       case 'refused':
         return refuseIn(line, tx, { call, ...judged }, judged.refused);
     }
   });
+  for (const approval of asked) line.onAsked(approval);
+  return begun;
 }
 
 /** Neither the policies nor the skill of the call have changed since. */
@@ -71,7 +79,12 @@ function judgeInside(line: Line, tx: Transaction, admission: Admission): Admissi
   return isJudgedAgain ? judge(line, tx, admission.checked) : admission;
 }
 
-function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | Ended | Stale {
+function beginGranted(
+  line: Line,
+  tx: Transaction,
+  admission: Granted,
+  asked: Set<Approval>,
+): Begun | Ended | Stale {
   // Boundary: what could not be attested does not run.
   line.keys.ensureReady();
   const { checked, grant } = admission;
@@ -82,7 +95,7 @@ function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | 
   if (grant.approval !== null && !isStillApproved(tx, grant, nowMs)) {
     // Another process has used the approval since then.
     const asking: Asking = { kind: 'ask', checked, verdict, binding: bindingOf(checked, grant.setDigest) };
-    return refuseIn(line, tx, refusing, askIn(line, tx, asking));
+    return refuseIn(line, tx, refusing, askIn(line, tx, asking, asked));
   }
   // Boundary: the same call may have begun elsewhere since then; it runs once.
   if (key !== undefined && isTaken(line, tx, checked.call, key)) return { kind: 'stale' };
@@ -112,15 +125,21 @@ function isTaken({ clock, keep }: Line, tx: Transaction, call: ToolCall, key: st
 }
 
 function isStillApproved(tx: Transaction, { call, setDigest, approval }: Grant, nowMs: number): boolean {
-  const state = approvalState(tx, approvalDigest(bindingOf(call, setDigest)), nowMs);
+  const digest = approvalDigest(bindingOf(call, setDigest));
+  const state = approvalState(tx, { digest, run: call.call.run }, nowMs);
   return state.kind === 'approved' && state.approval.id === approval?.id;
 }
 
-/** Opens a request for approval, or finds the one that is open, and refuses with its state. */
-function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Asking): Refused {
+/** Opens a request for approval, or finds the one that is open, and refuses with its state; a new one is `asked`. */
+function askIn(
+  line: Line,
+  tx: Transaction,
+  { checked, verdict, binding }: Asking,
+  asked: Set<Approval>,
+): Refused {
   const nowMs = line.clock.nowMs();
   const digest = approvalDigest(binding);
-  const before = approvalState(tx, digest, nowMs);
+  const before = approvalState(tx, { digest, run: checked.call.run }, nowMs);
   if (before.kind === 'denied') {
     const { decidedBy, note } = before.approval;
     const message = `Cannot run call: ${decidedBy} denied it${note ? ` ("${note}")` : ''}`;
@@ -144,10 +163,12 @@ function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Askin
     policies: verdict.decidedBy,
     risk: tool.risk,
     toolText: mayComeAndGo(tool) ? canonicalize(line.redact(askedTool(tool))) : '',
+    run: call.run,
     nowMs,
     expiresAtMs: nowMs + line.approvalExpiresAfterMs,
   });
   if (isNew) {
+    asked.add(approval);
     line.journal.append(tx, {
       kind: 'approval-asked',
       call: call.id,
@@ -157,7 +178,7 @@ function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Askin
       body: { approval: approval.id, digest, policySet: verdict.set },
     });
   }
-  const remedy = `Have a user run \`palisade approvals approve ${approval.id}\`, then repeat the identical call.`;
+  const remedy = `Have a user run \`${line.approveCommand(approval.id)}\`, then repeat the identical call.`;
   if (before.kind === 'expired' && before.approval.decidedBy !== null) {
     const message = `Cannot run call: approval ${before.approval.id} expired unused; approval ${approval.id} is requested now`;
     return refuse('policy/approval-expired', message, remedy);

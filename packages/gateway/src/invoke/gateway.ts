@@ -1,3 +1,4 @@
+import type { Approval } from '../approval/approval.ts';
 import type { Keys } from '../attest/keys.ts';
 import type { BudgetRule, Config } from '../config/config.ts';
 import type { Observer } from '../core/call.ts';
@@ -52,6 +53,10 @@ export type Line = Records & {
   readonly policy: PolicyEngine;
   readonly budgets: readonly BudgetRule[];
   readonly approvalExpiresAfterMs: number;
+  /** Hears of every new request for approval once it is recorded; returns at once. */
+  readonly onAsked: (approval: Approval) => void;
+  /** The command by which a user of this machine approves a request, to be copied. */
+  readonly approveCommand: (id: string) => string;
   readonly registry: Registry;
   readonly skills: InstalledSkills;
   readonly executors: Executors;

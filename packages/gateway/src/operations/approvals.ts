@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Approval, stateAt } from '../approval/approval.ts';
-import { list, show } from '../approval/requests.ts';
-import { CodedError } from '../core/coded-error.ts';
+import { type LastingApproval, list, show } from '../approval/requests.ts';
+import { CodedError, wrongUsage } from '../core/coded-error.ts';
 import { answerApproval } from '../invoke/administer.ts';
 import { isSeen, type Reading, tenantOf, type View, viewOf } from './access.ts';
 import { type Operation, operation } from './operation.ts';
@@ -15,6 +15,7 @@ import {
   someId,
   tierName,
   timeMs,
+  wholeNumber,
   withoutGaps,
 } from './schema-parts.ts';
 
@@ -24,6 +25,9 @@ const PAGE = 20;
 const NOTE_CHARS = 1_000;
 
 const approvalState = z.enum(['pending', 'approved', 'denied', 'used', 'expired']);
+
+const lasting = z.enum(['call', 'run', 'time']);
+const LONGEST_S = 86_400;
 
 const approval = z
   .object({
@@ -45,6 +49,10 @@ const approval = z
     decidedAtMs: timeMs.nullable(),
     note: z.string().nullable(),
     usedByCall: z.string().nullable(),
+    run: z.string().nullable().describe('The run of the call that asked.'),
+    lasts: lasting.describe(
+      'What an approval is for: one call; every identical call of the run; or every identical call. Until it expires.',
+    ),
     askedTool: z
       .object({
         description: z.string(),
@@ -108,14 +116,22 @@ export const operations: readonly Operation[] = [
       id,
       verdict: z.enum(['approved', 'denied']),
       note: proseText(NOTE_CHARS).optional().describe('Why; it is recorded and shown.'),
+      lasts: lasting
+        .optional()
+        .describe(
+          'Approves one call, or every identical call of the same run or of any, for `seconds`; left out: one call.',
+        ),
+      seconds: wholeNumber(1, LONGEST_S).optional().describe('How long an approval lasts; left out: a day.'),
     }),
     output: { schema: approval, sentence: 'The request, decided.' },
-    handle: async (context, { id: wanted, verdict, note = null }) => {
+    handle: async (context, { id: wanted, verdict, note = null, ...asked }) => {
       const { gateway, caller, door } = context;
       const found = findRequest(context, wanted);
       if (found === null) throw unknownRequest(wanted);
       const { principal: by, credential } = caller;
-      const decided = await answerApproval(gateway, { id: found.id, verdict, by, note, door, credential });
+      const lasting = lastingOf(found, verdict, asked);
+      const answer = { id: found.id, verdict, by, note, lasting, door, credential };
+      const decided = await answerApproval(gateway, answer);
       if (decided.ok) return approvalDocument(decided.approval, gateway.clock.nowMs());
       // Boundary: a caller that may neither decide nor see a request does not learn that it exists.
       if (decided.code === 'approval/not-allowed' && !isSeen(viewOfApprovals(context), found))
@@ -124,6 +140,23 @@ export const operations: readonly Operation[] = [
     },
   }),
 ];
+
+/** Null: the answer is about one call. A denial does not last, and a run that has no name cannot be told from others. */
+function lastingOf(
+  { id: wanted, run }: Approval,
+  verdict: 'approved' | 'denied',
+  {
+    lasts = 'call',
+    seconds = LONGEST_S,
+  }: { lasts?: Approval['lasts'] | undefined; seconds?: number | undefined },
+): LastingApproval | null {
+  if (verdict === 'denied' || lasts === 'call') return null;
+  if (lasts === 'time' || run !== null) return { lasts, forMs: seconds * 1_000 };
+  throw wrongUsage(
+    `Cannot approve request "${wanted}" for its run: the call names no run, expected a time`,
+    `Use \`palisade approvals approve ${wanted} --for 1h\`.`,
+  );
+}
 
 /** A request as programs read it: one whose time has passed says so. */
 function approvalDocument(request: Approval, nowMs: number) {

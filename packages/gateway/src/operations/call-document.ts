@@ -40,11 +40,11 @@ export type CallerDocument = CallDocument & Pick<Wire.CallDocument, 'truncated' 
 export function callerDocument(gateway: Gateway, call: ToolCall, known: Ended): CallerDocument {
   const ended = isHiddenCall(gateway, call, known.outcome) ? asUnknownTool(known, call.tool) : known;
   const { outcome, replayed } = ended;
-  const approval = openRequest(gateway, ended);
+  const approval = openQuestion(gateway, ended);
   return {
     ...callDocument(ended),
     ...(outcome.status !== 'refused' && outcome.truncated ? { truncated: true } : {}),
-    ...(approval === null ? {} : { approval: askedApproval(approval) }),
+    ...(approval === null ? {} : { approval }),
     ...(replayed === undefined ? {} : { replayed }),
   };
 }
@@ -66,13 +66,20 @@ const PENDING: ReadonlySet<string> = new Set(['policy/approval-required', 'polic
 export function openRequest({ store, clock }: Gateway, { receipt, outcome }: Ended): Approval | null {
   if (receipt === null || !PENDING.has(outcome.code)) return null;
   const digest = bindingDigest(receipt);
-  const state = digest === null ? null : approvalState(store, digest, clock.nowMs());
+  const state = digest === null ? null : approvalState(store, { digest, run: null }, clock.nowMs());
   return state?.kind === 'pending' ? state.approval : null;
 }
 
-/** What a caller learns of a request that waits for a person. */
-export function askedApproval({ id, expiresAtMs }: Approval): Wire.AskedApproval {
-  return { id, expiresAt: isoTime(expiresAtMs), approveWith: `palisade approvals approve ${id}` };
+/** What a caller learns of the request that its call left, and that waits for a person; null: none. */
+export function openQuestion(gateway: Gateway, ended: Ended): Wire.AskedApproval | null {
+  const open = openRequest(gateway, ended);
+  return (
+    open && {
+      id: open.id,
+      expiresAt: isoTime(open.expiresAtMs),
+      approveWith: gateway.approveCommand(open.id),
+    }
+  );
 }
 
 function bindingDigest(receipt: string): Digest | null {

@@ -31,7 +31,11 @@ export function explainNow(
   const explanation = explain(policy, checked, { budgetLeft, approval: null, nowMs });
   const { verdict, setDigest } = explanation;
   if (verdict !== 'ask' || setDigest === null) return { ...explanation, approval: null };
-  const stand = approvalState(store, approvalDigest(bindingOf(checked, setDigest)), nowMs);
+  const stand = approvalState(
+    store,
+    { digest: approvalDigest(bindingOf(checked, setDigest)), run: checked.call.run },
+    nowMs,
+  );
   if (stand.kind === 'none') return { ...explanation, approval: null };
   const approval: Request = { id: stand.approval.id, state: stand.kind };
   if (stand.kind !== 'approved') return { ...explanation, approval };

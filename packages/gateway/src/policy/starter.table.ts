@@ -19,6 +19,11 @@ when { resource.risk == "low" };
 permit (principal, action == Action::"call", resource)
 when { resource.risk == "high" && context.approved };
 
+// A tool of medium risk needs one when an agent or a service calls it.
+@id("medium-risk-when-approved")
+permit (principal, action == Action::"call", resource)
+when { resource.risk == "medium" && context.approved };
+
 // Agents may run commands in the kernel-enforced sandbox (tier C). There a command reaches only the hosts that you allow
 // in process.egress_hosts of palisade.toml: none at first. With one of your secrets, it needs a person's approval.
 @id("agents-run-commands-in-the-jail")

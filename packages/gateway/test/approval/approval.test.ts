@@ -21,7 +21,8 @@ function world() {
     ask: (wishes: Parameters<typeof request>[0]) => store.transact((tx) => ask(tx, request(wishes))),
     decide: (wishes: Parameters<typeof answer>[0]) => store.transact((tx) => decide(tx, answer(wishes))),
     use: (id: string, callId: string, nowMs = NOON + 2) => store.transact((tx) => use(tx, id, callId, nowMs)),
-    kind: (nowMs = NOON + 2) => approvalState(store, DIGEST, nowMs).kind,
+    kind: (nowMs = NOON + 2, run: string | null = null) =>
+      approvalState(store, { digest: DIGEST, run }, nowMs).kind,
   };
 }
 
@@ -83,7 +84,7 @@ describe('approvalState()', () => {
     const { store, ask: asked, decide: decided, kind } = world();
     asked({ id: 'apr_1' });
     decided({ id: 'apr_1' });
-    expect(approvalState(store, DIGEST, EXPIRY - 1)).toMatchObject({
+    expect(approvalState(store, { digest: DIGEST, run: null }, EXPIRY - 1)).toMatchObject({
       kind: 'approved',
       fact: { id: 'apr_1', by: 'user:grace', atMs: NOON + 1 },
     });
@@ -147,5 +148,56 @@ describe('use()', () => {
       });
     expect(failing).toThrow('the journal could not be written');
     expect(used('apr_1', 'call_2')).toBe(true);
+  });
+});
+
+describe('an approval that lasts', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('is for every identical call until it expires, and is not used up', () => {
+    const { ask: asked, decide: decided, use: used, kind } = world();
+    asked({ id: 'apr_1' });
+    decided({ id: 'apr_1', lasting: { lasts: 'time', forMs: HOUR_MS } });
+    for (const call of ['call_1', 'call_2', 'call_3']) expect(used('apr_1', call)).toBe(true);
+    expect(kind(NOON + HOUR_MS)).toBe('approved');
+    expect(kind(NOON + HOUR_MS + 1)).toBe('expired');
+    expect(used('apr_1', 'call_4', NOON + HOUR_MS + 1)).toBe(false);
+  });
+
+  it('for a run is for no other run, and none for calls without one, also after they asked', () => {
+    const { ask: asked, decide: decided, kind } = world();
+    asked({ id: 'apr_1', run: 'session-1' });
+    decided({ id: 'apr_1', lasting: { lasts: 'run', forMs: HOUR_MS } });
+    expect(kind(NOON + 2, 'session-1')).toBe('approved');
+    for (const other of ['session-2', '', null]) expect(kind(NOON + 2, other)).toBe('none');
+    asked({ id: 'apr_2', run: 'session-2', nowMs: NOON + 2 });
+    expect(kind(NOON + 3, 'session-2')).toBe('pending');
+    expect(kind(NOON + 3, 'session-1')).toBe('approved');
+  });
+
+  it('can be withdrawn, and then is asked for again; one for a single call stays final', () => {
+    const { ask: asked, decide: decided, use: used, kind } = world();
+    asked({ id: 'apr_1' });
+    decided({ id: 'apr_1', lasting: { lasts: 'time', forMs: HOUR_MS } });
+    expect(decided({ id: 'apr_1', verdict: 'denied', nowMs: NOON + 5 })).toMatchObject({ ok: true });
+    expect(used('apr_1', 'call_1', NOON + 6)).toBe(false);
+    expect(kind(NOON + 6)).toBe('none');
+    asked({ id: 'apr_2', nowMs: NOON + 7 });
+    decided({ id: 'apr_2', nowMs: NOON + 8 });
+    expect(decided({ id: 'apr_2', verdict: 'denied', nowMs: NOON + 9 })).toMatchObject({
+      ok: false,
+      code: 'approval/not-pending',
+    });
+    expect(kind(NOON + 10)).toBe('approved');
+  });
+
+  it('is given by people alone', () => {
+    const { ask: asked, decide: decided, kind } = world();
+    asked({ id: 'apr_1' });
+    const by = { kind: 'agent', name: 'ada' } as const;
+    expect(decided({ id: 'apr_1', by, lasting: { lasts: 'time', forMs: HOUR_MS } })).toMatchObject({
+      ok: false,
+    });
+    expect(kind()).toBe('pending');
   });
 });

@@ -63,7 +63,9 @@ describe('pruneApprovals()', () => {
     const store = world();
     for (const nowMs of [NOON + 3, AFTER, AFTER + 31 * DAY_MS]) {
       store.transact((tx) => pruneApprovals(tx, nowMs));
-      expect(approvalState(store, approvalDigest(bindingFor('used')), nowMs).kind).toBe('none');
+      expect(
+        approvalState(store, { digest: approvalDigest(bindingFor('used')), run: null }, nowMs).kind,
+      ).toBe('none');
       expect(store.transact((tx) => use(tx, 'used', 'call_2', nowMs))).toBe(false);
     }
   });

@@ -17,7 +17,7 @@ describe('loadConfig() gives', () => {
       limits: DEFAULT_LIMITS,
       ceilings: LIMIT_CEILINGS,
       input: { maxBytes: 131_072, maxDepth: 64 },
-      approval: { expiresAfterS: 900 },
+      approval: { expiresAfterS: 900, notify: 'off', notifyUrl: null, notifySecretFile: null },
       journal: {
         checkpointEveryRecords: 1024,
         checkpointAfterMs: 1000,

@@ -236,3 +236,45 @@ describe('an approval', () => {
     });
   });
 });
+
+describe('an approval that lasts', () => {
+  it('lets identical calls run for its time, and no other call', async () => {
+    const { gateway, counter, clock, ask } = await asking();
+    await ask();
+    expect(await answer(gateway, { lasting: { lasts: 'time', forMs: 3_600_000 } })).toMatchObject({
+      ok: true,
+    });
+    expect([await ask(), await ask(), await ask({ run: 'other' })]).toEqual(['ok', 'ok', 'ok']);
+    expect(await ask({ input: { site: 2 } })).toBe('policy/approval-required');
+    expect(counter.runs).toBe(3);
+    const [decided] = recordsOf(gateway).filter(({ kind }) => kind === 'approval-decided');
+    expect(bodyOf(decided)).toMatchObject({ lasts: 'time', forMs: 3_600_000 });
+    clock.add(3_600_000);
+    expect(await ask()).toBe('policy/approval-expired');
+    expect(counter.runs).toBe(3);
+  });
+
+  it('ends with the policies that were in force', async () => {
+    const { gateway, ask } = await asking();
+    await ask();
+    await answer(gateway, { lasting: { lasts: 'time', forMs: 3_600_000 } });
+    expect(await ask()).toBe('ok');
+    writeFileSync(
+      join(gateway.stateDir, 'policies/test.cedar'),
+      `${POLICIES}// changed\n@id("more") forbid(principal, action == Action::"call", resource) when { context.input has never };`,
+    );
+    gateway.policy.reload();
+    expect(await ask()).toBe('policy/approval-required');
+  });
+
+  it('of a run is for the calls of that run', async () => {
+    const { gateway, ask } = await asking();
+    await ask({ run: 'build-7' });
+    await answer(gateway, { lasting: { lasts: 'run', forMs: 3_600_000 } });
+    expect([await ask({ run: 'build-7' }), await ask({ run: 'build-7' })]).toEqual(['ok', 'ok']);
+    expect([await ask(), await ask({ run: 'build-8' })]).toEqual([
+      'policy/approval-required',
+      'policy/approval-required',
+    ]);
+  });
+});

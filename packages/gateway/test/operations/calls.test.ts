@@ -73,7 +73,7 @@ describe('POST /v1/calls', () => {
     expect(status).toBe(403);
     const { id, approveWith, expiresAt } = body.approval;
     expect(body.code).toBe('policy/approval-required');
-    expect(approveWith).toBe(`palisade approvals approve ${id}`);
+    expect(approveWith).toBe(`palisade approvals approve ${id} --state ${gateway.stateDir}`);
     expect(Date.parse(expiresAt)).toBeGreaterThan(gateway.clock.nowMs());
     expect((await make('test.launch', { input: { site: 1 } })).body.approval.id).toBe(id);
     expect((await make('test.launch', { input: { site: 2 } })).body.approval.id).not.toBe(id);

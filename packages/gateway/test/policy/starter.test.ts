@@ -63,7 +63,7 @@ describe('the starter policies', () => {
   const text = { text: '' };
   const rows = [
     ['an agent calls a low-risk tool', COUNT, text, ADA, 'allow'],
-    ['an agent calls a medium-risk tool', MEDIUM, text, ADA, 'deny'],
+    ['an agent calls a medium-risk tool', MEDIUM, text, ADA, 'ask'],
     ['a user calls a medium-risk tool', MEDIUM, text, BOB, 'allow'],
     ['a service calls a low-risk tool', COUNT, text, CI, 'deny'],
     ['an agent calls a high-risk tool', DANGER, text, ADA, 'ask'],

@@ -84,14 +84,17 @@ describe('visibility()', () => {
     );
   });
 
-  test('shows agents no more than the starter policies could ever let them call', () => {
+  test('shows no more than the starter policies could ever let a principal call, with an approval or without', () => {
     const medium = makeTool({ id: 'a.medium', risk: 'medium' });
     const tools = [...ALL, medium];
     const text = Object.values(STARTER_POLICIES).join('\n');
     const engine = engineWith(text, { tools: () => tools });
     const seen = (who: Principal) => idsOf(tools.filter(visibility(engine, who, 'default')));
-    expect(seen(ADA)).toEqual(idsOf(ALL));
+    expect(seen(ADA)).toEqual([...idsOf(ALL), medium.id]);
     expect(seen(BOB)).toEqual([...idsOf(ALL), medium.id]);
+    const risky = tools.filter(({ risk }) => risk !== 'low');
+    expect(seen({ kind: 'service', name: 'ci' })).toEqual(idsOf(risky));
+    expect(risky.length).toBeLessThan(tools.length);
   });
 
   test('never hides a tool of which Cedar permits a call', () => {

@@ -165,8 +165,3 @@ export function printProblem(print: Printer, problem: SourceProblem, label = '')
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
-
-/** Quotes an argument for a shell, so that a printed command can be copied whatever the name of a file has in it. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}

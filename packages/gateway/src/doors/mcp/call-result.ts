@@ -1,11 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { CODES, type Code } from '@palisade/sdk';
-import type { Approval } from '../../approval/approval.ts';
+import { CODES, type Code, type Wire } from '@palisade/sdk';
 import { digestBytes } from '../../core/digest.ts';
 import { cut, MAX_TEXT_CHARS, safeJson, safeLine } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import type { Ended } from '../../invoke/finish.ts';
-import { askedApproval } from '../../operations/call-document.ts';
 import { mcpContentOf } from './upstream-content.ts';
 
 /** Where a result says which call it is of and how to prove it. */
@@ -14,7 +12,11 @@ const RECEIPT_META_KEY = 'dev.palisade/receipt';
 const MAX_MESSAGE_CHARS = 4_096;
 
 /** How a call ended, as an MCP result. A failure is a result too, so that a model can read it and do better. */
-export function resultOf(ended: Ended, isMcpResult: boolean, open: Approval | null): CallToolResult {
+export function resultOf(
+  ended: Ended,
+  isMcpResult: boolean,
+  open: Wire.AskedApproval | null,
+): CallToolResult {
   const { outcome, callId } = ended;
   const _meta = receiptMeta(ended);
   if (outcome.status !== 'ok') return { ...failureOf(ended, open), _meta };
@@ -31,17 +33,17 @@ export function turnedAway(code: Code, message: string): CallToolResult {
 }
 
 /** How a call failed, in text that is safe to show, and which approval a person has yet to give. */
-export function failureFacts({ outcome, callId }: Ended, open: Approval | null) {
+export function failureFacts({ outcome, callId }: Ended, open: Wire.AskedApproval | null) {
   if (outcome.status === 'ok') throw new TypeError('Cannot tell a failure: the call went well');
   const { status, code } = outcome;
   const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
   const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
   if (open === null) return { status, code, message, remedy, callId };
-  const { id: approvalId, ...how } = askedApproval(open);
+  const { id: approvalId, ...how } = open;
   return { status: 'approval_required', code, message, remedy, callId, approvalId, ...how };
 }
 
-function failureOf(ended: Ended, open: Approval | null): CallToolResult {
+function failureOf(ended: Ended, open: Wire.AskedApproval | null): CallToolResult {
   const { outcome, callId } = ended;
   const facts = failureFacts(ended, open);
   const text = sentence(facts.code, facts.message, facts.remedy);

@@ -7,13 +7,12 @@ import {
   type ServerContext,
   TRACEPARENT_META_KEY,
 } from '@modelcontextprotocol/server';
-import type { Approval } from '../../approval/approval.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { safeLine } from '../../core/hostile-text.ts';
 import { isName } from '../../core/principal.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import { type AskedCall, doorCall, invoke } from '../../invoke/invoke.ts';
-import { openRequest } from '../../operations/call-document.ts';
+import { openQuestion, openRequest } from '../../operations/call-document.ts';
 import { type Asking, approverHere, askBack, askNow, giveAnswer, takeAnswer } from './ask-approval.ts';
 import { resultOf, turnedAway } from './call-result.ts';
 import { type Client, ownerOf } from './door.ts';
@@ -90,12 +89,12 @@ async function runAndAsk(
   const first = await run();
   const approver = approverHere(asking);
   const approval = listed === undefined ? null : openRequest(asking.door.gateway, first.ended);
-  if (approval === null || approver === null) return tell(asking, first, listed, approval);
+  if (approval === null || approver === null) return tell(asking, first, listed);
   if (asking.client.era === 'modern') return askBack(asking, first, approval);
   const answered = await askNow(asking, approval);
   const counts = answered !== null && (await giveAnswer(asking, approver, approval.id, answered));
   // A client that has given up in the meantime does not use up the approval.
-  if (!counts || asking.ctx.mcpReq.signal.aborted) return tell(asking, first, listed, approval);
+  if (!counts || asking.ctx.mcpReq.signal.aborted) return tell(asking, first, listed);
   return tell(asking, await run(), listed);
 }
 
@@ -114,12 +113,11 @@ function tell(
   { door, server }: Asking,
   { call, ended }: Run,
   listed: ListedTool | undefined,
-  open: Approval | null = null,
 ): CallToolResult {
   // Boundary: a tool the caller may not see is answered like a missing one; the call is recorded all the same.
   if (listed === undefined && ended.outcome.status === 'refused') throw unknownTool(call.tool);
   const isMcpResult = listed?.tool.isMcpResult === true;
-  const result = resultOf(ended, isMcpResult, open ?? openRequest(door.gateway, ended));
+  const result = resultOf(ended, isMcpResult, openQuestion(door.gateway, ended));
   return server.projectCallToolResult(result, listed?.wire.outputSchema);
 }
 

@@ -110,7 +110,7 @@ function requestApproval({ gateway }: Door, caller: Caller, id: string): string 
   if (!isOwn) return null;
   const { tool, risk, inputText, expiresAtMs } = asked;
   const shown = safeLine(JSON.stringify({ tool, risk, input: inputText }), MAX_TEXT_CHARS);
-  return `A call waits for a person's approval: ${shown} Tell me what it would do and why it is needed, so that I can decide. I approve it with \`palisade approvals approve ${asked.id}\` until ${isoTime(expiresAtMs)}; then repeat the identical call.`;
+  return `A call waits for a person's approval: ${shown} Tell me what it would do and why it is needed, so that I can decide. I approve it with \`${gateway.approveCommand(asked.id)}\` until ${isoTime(expiresAtMs)}; then repeat the identical call.`;
 }
 
 function invalid(message: string): ProtocolError {

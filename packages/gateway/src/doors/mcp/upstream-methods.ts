@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import { doorCall, invoke } from '../../invoke/invoke.ts';
-import { openRequest } from '../../operations/call-document.ts';
+import { openQuestion } from '../../operations/call-document.ts';
 import type { Asking } from './ask-approval.ts';
 import { failureFacts, receiptMeta } from './call-result.ts';
 import { askedCall } from './call-tool.ts';
@@ -93,7 +93,7 @@ async function callMethod(asking: Asking, tool: Tool, input: JsonObject, uri?: s
   const { outcome } = ended;
   if (outcome.status === 'ok') return { output: outcome.output as JsonObject, _meta: receiptMeta(ended) };
   if (uri !== undefined && isNotFound(ended)) throw notFound(uri);
-  const facts = failureFacts(ended, openRequest(door.gateway, ended));
+  const facts = failureFacts(ended, openQuestion(door.gateway, ended));
   throw new ProtocolError(ProtocolErrorCode.InternalError, `${facts.code}: ${facts.message}`, facts);
 }
 

@@ -32,7 +32,7 @@ const approval: Wire.ApprovalDocument = {
   ...{ id: 'apr_1', digest: HASH, tenant: 'default', principal: 'agent:ada', tool: 'math.add' },
   ...{ inputText: '{}', inputDigest: HASH, toolDigest: HASH, policySet: HASH, policies: ['p'] },
   ...{ risk: 'high', askedAtMs: 1, expiresAtMs: 2, state: 'pending', decidedBy: null, decidedAtMs: null },
-  ...{ note: null, usedByCall: null },
+  ...{ note: null, usedByCall: null, run: null, lasts: 'call' as const },
   askedTool: { description: '', category: '', tier: 'c', capabilities: [], inputSchema: {} },
 };
 const report: Wire.AuditReport = {

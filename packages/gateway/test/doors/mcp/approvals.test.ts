@@ -142,7 +142,7 @@ describe('a client that cannot ask its user', () => {
         code: 'policy/approval-required',
       });
       const { approvalId: id, approveWith, expiresAt } = structuredContent;
-      expect(approveWith).toBe(`palisade approvals approve ${id}`);
+      expect(approveWith).toBe(`palisade approvals approve ${id} --state ${here.gateway.store.directory}`);
       expect(Date.parse(expiresAt)).toBeGreaterThan(here.gateway.clock.nowMs());
       await answerApproval(here.gateway, {
         id,

@@ -1,6 +1,6 @@
-import { safeText } from '../../../core/hostile-text.ts';
+import { safeText, shellWord } from '../../../core/hostile-text.ts';
 import { stepsOf } from '../../../skills/line-difference.ts';
-import { type Printer, shellWord } from '../printer.ts';
+import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import type { FileScope, McpClient } from './clients.table.ts';
 import type { ListedClient } from './connect.ts';

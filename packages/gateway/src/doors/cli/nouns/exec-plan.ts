@@ -1,10 +1,11 @@
 import type { CheckedCall } from '../../../core/checked-call.ts';
 import { CodedError } from '../../../core/coded-error.ts';
+import { shellWord } from '../../../core/hostile-text.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { LIMIT_NAMES } from '../../../runner/input.ts';
 import type { PlannedCommand } from '../../../tiers/tier.ts';
 import type { Wanted } from '../make-call.ts';
-import { type FactRow, shellWord } from '../printer.ts';
+import type { FactRow } from '../printer.ts';
 import { showPlan } from '../show-plan.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../config/load.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { digestBytes } from '../../../core/digest.ts';
+import { shellWord } from '../../../core/hostile-text.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
@@ -11,7 +12,7 @@ import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
 import { principalOf } from '../input.ts';
 import { callOf } from '../make-call.ts';
 import { finishUnread } from '../opened.ts';
-import { printError, shellWord } from '../printer.ts';
+import { printError } from '../printer.ts';
 import {
   BUILD_TOOL,
   buildTool,

@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { shellWord } from '../../../core/hostile-text.ts';
 import { sentenceOf } from '../../../core/result.ts';
 import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
 import { PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
 import { VERSION } from '../../../version.ts';
 import { textOf, wrongUsage } from '../input.ts';
-import { shellWord } from '../printer.ts';
 import { COMPILERS, type Language } from '../skill/compilers.table.ts';
 import { COMMON_FILES } from '../skill/templates/common.table.ts';
 import { LANGUAGES, MODULE } from '../skill/templates/languages.table.ts';

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
+import { shellWord } from '../../../core/hostile-text.ts';
 import { orElse } from '../../../core/result.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
@@ -8,7 +9,6 @@ import { packSkill } from '../../../skills/package/pack.ts';
 import { parseVersion } from '../../../skills/semver.ts';
 import { VERSION } from '../../../version.ts';
 import { type Bound, readNamed, wrongUsage } from '../input.ts';
-import { shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import { collectFiles, manifestOf } from './folder.ts';
 

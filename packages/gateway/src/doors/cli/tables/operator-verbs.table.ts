@@ -44,13 +44,31 @@ export const OPERATOR_VERBS: readonly Verb[] = verbs({
     load: async () => (await import('../nouns/approvals.ts')).show,
   },
   'approvals approve ID': {
-    sentence: 'Approve one call, once.',
-    flags: { ...AS, ...NOTE },
-    examples: ['palisade approvals approve apr_01k --note "agreed in review"'],
+    sentence: 'Approve one call, once, or every identical call for a while.',
+    flags: {
+      ...AS,
+      ...NOTE,
+      'for TIME|run': 'Approve every identical call for a time, at most 24h, or in the same run.',
+    },
+    examples: [
+      'palisade approvals approve apr_01k --note "agreed in review"',
+      'palisade approvals approve apr_01k --for 1h',
+    ],
     load: async () => (await import('../nouns/approvals.ts')).approve,
   },
+  'approvals allow ID': {
+    sentence: 'Write a policy that permits such calls for a while; shows it and asks before it is written.',
+    flags: {
+      'for TIME': 'How long: minutes or hours, at most 24h (default: 1h).',
+      'any FIELD...': 'A field of the input that may have any value; may be repeated.',
+      yes: 'Write it without asking.',
+      ...AS,
+    },
+    examples: ['palisade approvals allow apr_01k', 'palisade approvals allow apr_01k --for 8h --any message'],
+    load: async () => (await import('../nouns/approvals.ts')).allow,
+  },
   'approvals deny ID': {
-    sentence: 'Deny a call.',
+    sentence: 'Deny a call, or withdraw an approval that lasts.',
     flags: { ...AS, ...NOTE },
     examples: ['palisade approvals deny apr_01k'],
     load: async () => (await import('../nouns/approvals.ts')).deny,
