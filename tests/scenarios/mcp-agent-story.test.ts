@@ -102,7 +102,7 @@ describe('an agent behind a gateway', () => {
     const first = await echo(ASKED);
     expect(first).toMatchObject({ isError: true, structuredContent: { status: 'approval_required' } });
     const { approvalId = '', approveWith } = first.structuredContent;
-    expect(approveWith).toBe(`palisade approvals approve ${approvalId}`);
+    expect(approveWith).toMatch(new RegExp(`^palisade approvals approve ${approvalId} --state /\\S+$`));
 
     // Nothing has run, and to ask again is no new question.
     const again = await echo(ASKED);

@@ -92,11 +92,11 @@ test('a mistake in the source is shown with its line, a wrong answer with the di
   expect(tested.status).toBe(1);
 });
 
-test('an agent may not run a compiler, and a folder with files is left alone', async () => {
+test('an agent may not run a compiler without an approval, and a folder with files is left alone', async () => {
   const folder = join(home, 'guarded');
   await skill('new', folder, '--language', 'c', '--id', 'acme.text');
   const built = await skill('build', folder, '--as', 'agent:ada');
-  expect(built.err).toContain('refused  policy/denied');
+  expect(built.err).toContain('refused  policy/approval-required');
   expect(built.status).toBe(2);
   const full = join(home, 'full');
   mkdirSync(full);

@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Keys } from './attest/keys.ts';
 import { type Config, groupsByPrincipal, type UpstreamRule } from './config/config.ts';
-import { chooseStateDir, type Environment, secretsOf } from './config/environment.ts';
+import { type Environment, secretsOf, stateFlag } from './config/environment.ts';
 import { loadConfig } from './config/load.ts';
 import type { CallWatch, Observer } from './core/call.ts';
 import { type Clock, makeId, type Random } from './core/clock.ts';
-import { shellWord } from './core/hostile-text.ts';
 import { type Log, NO_LOG } from './core/log.ts';
 import { makeRedactor } from './core/redact.ts';
-import { orElse } from './core/result.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/resolve.ts';
 import { upstreamExecutor } from './executors/upstream/index.ts';
@@ -24,7 +22,7 @@ import { closeRecords, foundState, recover, releaseRecords, reportLeftRun } from
 import { auditOnSchedule, openSkills } from './invoke/skills/audit.ts';
 import { Journal, Roller } from './journal/journal.ts';
 import { Segments } from './journal/segments.ts';
-import { type Channel, Notifier } from './notify/notify.ts';
+import { type Notifier, openNotifier } from './notify/notify.ts';
 import type { PolicyEngine } from './policy/engine.ts';
 import type { CheckedSets } from './policy/memory.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
@@ -180,20 +178,19 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     loadSchemas: async () => new (await import('./registry/schema.ts')).Schemas(),
   });
   const policy = await buildPolicy(records, options, registry);
-  const realStateDir = realpathSync(stateDir);
+  const notifier = await openNotifier(config.approval, { clock, ...options });
   const opened = openTiers({
     ...options,
     ...records,
     launchers: LAUNCHERS,
     engineFiles: ENGINES,
-    realStateDir,
+    realStateDir: realpathSync(stateDir),
     node: process.execPath,
     forbidden: runner.deps().forbidden,
     onLeft: (run) => reportLeftRun(records, run, options.log ?? NO_LOG),
   });
   // Before any run: none may take what was planted for the state before it.
   await opened.restoreLeft();
-  const notifier = await buildNotifier(config, clock, options);
   const line: Line = {
     ...records,
     policy,
@@ -223,29 +220,6 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     ...gateway,
     close: keepGoing(gateway, { ...options, records, notifier, closeTiers: opened.close }),
   };
-}
-
-/** What tells people of new requests; nothing does unless it is configured. */
-async function buildNotifier(
-  { approval }: Config,
-  clock: Clock,
-  { log = NO_LOG, lookup }: OpenOptions,
-): Promise<Notifier> {
-  const { notify, notifyUrl: url, notifySecretFile: secretFile } = approval;
-  const channels: Channel[] = [];
-  if (notify === 'desktop') channels.push((await import('./notify/desktop.ts')).desktopChannel());
-  if (url !== null) {
-    const { webhookChannel } = await import('./notify/webhook.ts');
-    const network = lookup === undefined ? { clock } : { clock, lookup };
-    channels.push(webhookChannel({ url, secretFile: secretFile ?? '' }, network));
-  }
-  return new Notifier(channels, log);
-}
-
-/** The flag that a command of another process needs to find this state directory; empty for the default one. */
-function stateFlag(stateDir: string, env: Environment): string {
-  const usual = orElse(() => chooseStateDir({ env: { ...env, state: null }, cwd: '/' }).path, null);
-  return usual === resolve(stateDir) ? '' : ` --state ${shellWord(resolve(stateDir))}`;
 }
 
 type UpstreamParts = Pick<UpstreamServersOptions, 'rules' | 'tools' | 'settings' | 'deps' | 'lifeMs'>;

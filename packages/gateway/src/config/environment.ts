@@ -1,8 +1,10 @@
 import { userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
+import { shellWord } from '../core/hostile-text.ts';
 import { isName } from '../core/principal.ts';
 import type { Secret } from '../core/redact.ts';
+import { orElse } from '../core/result.ts';
 import { matchesPattern } from './grammar.ts';
 
 /** What palisade takes from its environment; an unset variable is null. */
@@ -85,6 +87,12 @@ export function chooseStateDir({ flag, env, cwd }: Choice): StateDir {
     throw wrongUsage('the home directory is unknown, expected --state DIR or the variable PALISADE_STATE');
   }
   return checked(join(env.home, '.local', 'state', 'palisade'), 'default', cwd);
+}
+
+/** The flag that a command of another process needs to find this state directory; empty for the default one. */
+export function stateFlag(stateDir: string, env: Choice['env']): string {
+  const usual = orElse(() => chooseStateDir({ env: { ...env, state: null }, cwd: '/' }).path, null);
+  return usual === resolve(stateDir) ? '' : ` --state ${shellWord(resolve(stateDir))}`;
 }
 
 function checked(path: string, origin: StateDirOrigin, cwd: string): StateDir {

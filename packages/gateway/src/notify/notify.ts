@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { isoTime } from '../core/clock.ts';
+import type { Config } from '../config/config.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
 import { safeLine } from '../core/hostile-text.ts';
-import type { Log } from '../core/log.ts';
+import { type Log, NO_LOG } from '../core/log.ts';
 import type { Risk } from '../core/tool.ts';
+import type { Lookup } from '../egress/resolve.ts';
 
 /*
  * Tells people that a call waits for their approval: on the desktop of this machine, and by a request to an address of
@@ -71,6 +73,23 @@ export class Notifier {
     const why = safeLine(error instanceof Error ? error.message : String(error), SHOWN_CHARS);
     this.#log('warn', 'notice-not-sent', { approval: id, why });
   }
+}
+
+type Network = { readonly clock: Clock; readonly lookup?: Lookup; readonly log?: Log };
+
+/** What tells people as it is configured; what is not configured is not even loaded. */
+export async function openNotifier(
+  { notify, notifyUrl: url, notifySecretFile: secretFile }: Config['approval'],
+  { clock, lookup, log = NO_LOG }: Network,
+): Promise<Notifier> {
+  const channels: Channel[] = [];
+  if (notify === 'desktop') channels.push((await import('./desktop.ts')).desktopChannel());
+  if (url !== null) {
+    const { webhookChannel } = await import('./webhook.ts');
+    const network = lookup === undefined ? { clock } : { clock, lookup };
+    channels.push(webhookChannel({ url, secretFile: secretFile ?? '' }, network));
+  }
+  return new Notifier(channels, log);
 }
 
 /** The notice in two lines of plain text. */

@@ -4,6 +4,7 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { doorCall, invoke } from '../invoke/invoke.ts';
 import { type CallerDocument, callerDocument } from './call-document.ts';
+import { call, callEvent, callProblem, ending } from './call-schemas.ts';
 import {
   callReader,
   cancelCall,
@@ -34,7 +35,6 @@ import {
   principalText,
   someId,
   toolName,
-  usage,
 } from './schema-parts.ts';
 import { streamCall } from './stream-call.ts';
 
@@ -44,53 +44,6 @@ const PAGE = 50;
 const RUN_PAGE = 100;
 const MAX_TIMEOUT_MS = 86_400_000;
 const TRACE = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-const ending = z.object({
-  callId: callIdText,
-  status: z.enum(['ok', 'failed', 'refused']),
-  code: z.string().describe('One of the table of codes; `ok` for a call that succeeded.'),
-  message: z.string(),
-  remedy: z.string().nullable(),
-  output: anyJson,
-  usage,
-  receipt: envelope.nullable().describe('Null where nothing could be recorded.'),
-});
-
-const call = ending
-  .extend({
-    truncated: z.literal(true).optional().describe('The output was cut off.'),
-    approval: z
-      .object({
-        id: z.string(),
-        expiresAt: isoTimeText,
-        approveWith: z.string().describe('What a user runs to approve it.'),
-      })
-      .optional(),
-    replayed: z
-      .literal(true)
-      .optional()
-      .describe('It had ended before, and is given again for its idempotency key.'),
-  })
-  .meta({ id: 'Call' });
-
-/** What a problem has that a call ended with; one of the door itself, before there was a call, has none of it. */
-const callProblem = call
-  .pick({ callId: true, output: true, usage: true, receipt: true, approval: true, replayed: true })
-  .extend({ truncated: z.boolean().describe('The output was cut off.') })
-  .partial();
-
-const outputChunk = z.object({
-  stream: z.enum(['stdout', 'stderr']),
-  text: z.string().optional().describe('What was printed, where it is UTF-8.'),
-  base64: z.string().optional().describe('Its bytes, where they are not.'),
-});
-const callEvent = z
-  .discriminatedUnion('event', [
-    z.object({ event: z.literal('started'), data: z.object({ callId: callIdText }) }),
-    z.object({ event: z.literal('output'), data: outputChunk }),
-    z.object({ event: z.literal('ended'), data: call }),
-  ])
-  .meta({ id: 'CallEvent' });
 
 const callFacts = {
   callId: callIdText,

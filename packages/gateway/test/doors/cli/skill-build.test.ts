@@ -85,10 +85,10 @@ describe('palisade skill build', () => {
     });
   });
 
-  test('is refused to agents by the policies that a new state directory starts with', async () => {
+  test('needs an approval for agents by the policies that a new state directory starts with', async () => {
     await make('agents');
     const { status, out } = await build('agents', '--as', 'agent:ada', '--json');
-    expect(JSON.parse(out)).toMatchObject({ status: 'refused', code: 'policy/denied' });
+    expect(JSON.parse(out)).toMatchObject({ status: 'refused', code: 'policy/approval-required' });
     expect(status).toBe(2);
     expect(left('agents')).toEqual([]);
   });

@@ -322,13 +322,12 @@ describe('what is granted on the command line', () => {
 describe('the policies', () => {
   const greet = ['--tool', 'greet', '--input', '{"name":"Ada"}'];
 
-  test('that a new state directory starts with let agents compute, and people grant', async () => {
+  test('that a new state directory starts with let agents compute, and people grant or approve', async () => {
     expect((await runJson(HELLO, [...greet, '--as', 'agent:ada'])).told).toMatchObject({ status: 'ok' });
     expect((await runJson(HELLO, [...greet, '--grant', 'storage=x'])).told).toMatchObject({ status: 'ok' });
     const { status, err } = await run(HELLO, [...greet, '--grant', 'storage=x', '--as', 'agent:ada']);
-    expect(err).toContain('refused  policy/denied');
-    expect(err).toContain('Cannot call "local.hello.greet" as agent:ada: no policy permits it');
-    expect(err).toContain('→ Run it with --dry-run to see what the policies decide');
+    expect(err).toContain('refused  policy/approval-required');
+    expect(err).toMatch(/palisade approvals approve apr_\w+ --state /);
     expect(status).toBe(2);
   });
 
@@ -439,7 +438,7 @@ describe('palisade wasm run --dry-run', () => {
     expect(await recordsIn(starters)).toBe(before);
   });
 
-  test('is one document with --json, of what is denied as well', async () => {
+  test('is one document with --json, of what needs an approval as well', async () => {
     const { status, told } = await runJson(HELLO, [...words, '--as', 'agent:ada']);
     expect(told).toMatchObject({
       principal: 'agent:ada',
@@ -449,7 +448,7 @@ describe('palisade wasm run --dry-run', () => {
       risk: 'medium',
       capabilities: ['http', 'log'],
       hosts: ['*.example.com'],
-      policy: { verdict: 'deny' },
+      policy: { verdict: 'ask' },
     });
     expect(status).toBe(2);
   });
