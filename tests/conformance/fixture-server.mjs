@@ -44,6 +44,104 @@ const RICH_SCHEMA = {
   additionalProperties: false,
 };
 
+/** Requests to the client that it has not answered yet. */
+const asked = new Map();
+
+/** Asks the client for something in the middle of a call, as revisions with `initialize` can. */
+function ask(method, params) {
+  const id = `q${asked.size + 1}`;
+  say({ id, method, params });
+  return new Promise((resolve, reject) => asked.set(id, { resolve, reject }));
+}
+
+/** Ends a call by asking for input, as the newer revision does. */
+const requires = (inputRequests, requestState) => ({
+  resultType: 'input_required',
+  inputRequests,
+  ...(requestState === undefined ? {} : { requestState }),
+});
+const fieldsOf = (properties) => ({ type: 'object', properties, required: Object.keys(properties) });
+const elicits = (message, properties) => ({
+  method: 'elicitation/create',
+  params: { message, requestedSchema: fieldsOf(properties) },
+});
+const TEXT = { type: 'string' };
+const SAMPLES = {
+  method: 'sampling/createMessage',
+  params: { messages: [{ role: 'user', content: text('Say hello') }], maxTokens: 50 },
+};
+const ROOTS = { method: 'roots/list', params: {} };
+
+async function elicited(message, properties) {
+  const requestedSchema = { type: 'object', properties };
+  const { action, content: given } = await ask('elicitation/create', { message, requestedSchema });
+  return content(text(`Elicitation completed: action=${action}, content=${JSON.stringify(given)}`));
+}
+
+const OPTIONS = ['option1', 'option2', 'option3'];
+const titled = (words) => words.map((title, i) => ({ const: `value${i + 1}`, title }));
+
+/** Those that ask for something; the newer revision answers with a question, and gets the answer with a second call. */
+const ASKING_TOOLS = {
+  test_elicitation: ({ message }) => elicited(message ?? 'Who are you?', { username: TEXT, email: TEXT }),
+  test_elicitation_sep1034_defaults: () =>
+    elicited('Check these', {
+      name: { type: 'string', default: 'John Doe' },
+      age: { type: 'integer', default: 30 },
+      score: { type: 'number', default: 95.5 },
+      status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+      verified: { type: 'boolean', default: true },
+    }),
+  test_elicitation_sep1330_enums: () =>
+    elicited('Choose', {
+      untitledSingle: { type: 'string', enum: OPTIONS },
+      titledSingle: { type: 'string', oneOf: titled(['First', 'Second', 'Third']) },
+      legacyEnum: { type: 'string', enum: ['opt1', 'opt2', 'opt3'], enumNames: ['One', 'Two', 'Three'] },
+      untitledMulti: { type: 'array', items: { type: 'string', enum: OPTIONS } },
+      titledMulti: { type: 'array', items: { anyOf: titled(['First', 'Second', 'Third']) } },
+    }),
+  test_sampling: async () => {
+    const { content: given } = await ask(SAMPLES.method, SAMPLES.params);
+    return content(text(`LLM response: ${given.text}`));
+  },
+  // Its list is the same as before: another one would put the server into quarantine.
+  test_trigger_tool_change: () => {
+    say({ method: 'notifications/tools/list_changed' });
+    return content(text('Notified.'));
+  },
+  test_missing_capability: () => requires({ sample: SAMPLES }),
+  test_input_required_result_elicitation: (_input, { user_name: answer } = {}) =>
+    answer === undefined
+      ? requires({ user_name: elicits('What is your name?', { name: TEXT }) })
+      : content(text(`Hello, ${answer.content?.name}!`)),
+  test_input_required_result_request_state: (_input, { confirm } = {}, state) =>
+    confirm === undefined || state !== 'state of the fixture'
+      ? requires({ confirm: elicits('Please confirm', { ok: { type: 'boolean' } }) }, 'state of the fixture')
+      : content(text('state-ok')),
+  test_input_required_result_multi_round: (_input, { step1, step2 } = {}) => {
+    if (step2 !== undefined) return content(text('Done after two questions.'));
+    return step1 === undefined
+      ? requires({ step1: elicits('Step 1: What is your name?', { name: TEXT }) }, 'one')
+      : requires({ step2: elicits('Step 2: What is your favorite color?', { color: TEXT }) }, 'two');
+  },
+  test_input_required_result_sampling: () => requires({ capital_question: SAMPLES }),
+  test_input_required_result_list_roots: () => requires({ client_roots: ROOTS }),
+  test_input_required_result_multiple_inputs: () =>
+    requires(
+      { user_name: elicits('What is your name?', { name: TEXT }), greeting: SAMPLES, client_roots: ROOTS },
+      'all',
+    ),
+  test_input_required_result_capabilities: () => requires({ greeting: SAMPLES }),
+};
+
+async function logged(log) {
+  for (const message of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
+    log(message);
+    await sleep(50);
+  }
+  return content(text('Done, with three messages in the log.'));
+}
+
 /** By the name of each tool, what it answers. */
 const TOOLS = {
   test_simple_text: () => content(text('This is a simple text response for testing.')),
@@ -61,19 +159,18 @@ const TOOLS = {
     ...content(text('This tool intentionally returns an error for testing')),
     isError: true,
   }),
-  test_tool_with_progress: async (_input, progress) => {
+  test_tool_with_progress: async (_input, { progress }) => {
     for (const done of [0, 50, 100]) {
       progress(done);
       await sleep(50);
     }
     return content(text('Done, with progress.'));
   },
-  test_tool_with_logging: () => content(text('Done, and nothing was logged.')),
-  test_logging_tool: () => content(text('Done, and nothing was logged.')),
+  test_tool_with_logging: (_input, { log }) => logged(log),
+  test_logging_tool: (_input, { log }) => logged(log),
   json_schema_2020_12_tool: () => content(text('Read.')),
   // Those that the suite has ask for something: here the policies ask a person first, and then they run.
   test_streaming_elicitation: () => content(text('Permitted.')),
-  test_input_required_result_elicitation: () => content(text('Permitted.')),
   test_input_required_result_tampered_state: () => content(text('Permitted.')),
 };
 
@@ -90,8 +187,12 @@ const TEMPLATE = 'test://template/{id}/data';
 
 const user = (block) => ({ role: 'user', content: block });
 
+/** The one that asks for input first. */
+const ASKING_PROMPT = 'test_input_required_result_prompt';
+
 /** By the name of each prompt, its arguments and its messages. */
 const PROMPTS = {
+  [ASKING_PROMPT]: { arguments: [], messages: () => [user(text('This prompt was asked about.'))] },
   test_simple_prompt: {
     arguments: [],
     messages: () => [user(text('This is a simple prompt for testing.'))],
@@ -122,20 +223,21 @@ function read(uri) {
   return { contents: [{ uri, mimeType: 'application/json', text: data }] };
 }
 
-const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} };
+const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
 
 /** By method, what is answered; undefined: an error. */
 const ANSWERS = {
   'server/discover': () => ({ supportedVersions: [MODERN], capabilities, ...caching }),
   'tools/list': () => ({
-    tools: Object.keys(TOOLS).map((name) => ({
+    tools: [...Object.keys(TOOLS), ...Object.keys(ASKING_TOOLS)].map((name) => ({
       name,
       description: `Does what the conformance suite expects of ${name}.`,
       inputSchema: name === 'json_schema_2020_12_tool' ? RICH_SCHEMA : { type: 'object', properties: {} },
     })),
     ...caching,
   }),
-  'tools/call': ({ name, arguments: input = {} }, progress) => TOOLS[name]?.(input, progress),
+  'tools/call': ({ name, arguments: input = {}, inputResponses, requestState }, about) =>
+    TOOLS[name]?.(input, about) ?? ASKING_TOOLS[name]?.(input, inputResponses, requestState),
   'resources/list': () => ({
     resources: Object.entries(RESOURCES).map(([uri, { name, mimeType }]) => ({
       ...{ uri, name, mimeType, description: `The resource ${name}.` },
@@ -166,8 +268,11 @@ const ANSWERS = {
     })),
     ...caching,
   }),
-  'prompts/get': ({ name, arguments: given = {} }) =>
-    PROMPTS[name] && { messages: PROMPTS[name].messages(given) },
+  'prompts/get': ({ name, arguments: given = {}, inputResponses }) => {
+    if (name === ASKING_PROMPT && inputResponses === undefined)
+      return requires({ user_context: elicits('What context should the prompt use?', { context: TEXT }) });
+    return PROMPTS[name] && { messages: PROMPTS[name].messages(given) };
+  },
   'completion/complete': ({ argument }) => ({
     completion: { values: ['testing', 'tested'].filter((each) => each.startsWith(argument.value)), total: 2 },
   }),
@@ -176,11 +281,14 @@ const ANSWERS = {
 
 const caching = isModern ? { ttlMs: 0, cacheScope: 'private' } : {};
 
-function answer({ method, params = {} }) {
+async function answer({ method, params = {} }) {
   const token = params._meta?.progressToken;
   const progress = (done) =>
     token !== undefined &&
     say({ method: 'notifications/progress', params: { progressToken: token, progress: done, total: 100 } });
+  const isLogging = !isModern || params._meta?.['io.modelcontextprotocol/logLevel'] !== undefined;
+  const log = (data) =>
+    isLogging && say({ method: 'notifications/message', params: { level: 'info', logger: 'tools', data } });
   if (!isModern && method === 'initialize')
     return {
       protocolVersion: params.protocolVersion,
@@ -190,13 +298,22 @@ function answer({ method, params = {} }) {
   const isSpoken = isModern
     ? method !== 'ping' && params._meta?.['io.modelcontextprotocol/protocolVersion'] === MODERN
     : method !== 'server/discover';
-  return isSpoken ? ANSWERS[method]?.(params, progress) : undefined;
+  return isSpoken ? ANSWERS[method]?.(params, { progress, log }) : undefined;
 }
 
 createInterface({ input: process.stdin }).on('line', async (line) => {
   const message = JSON.parse(line);
-  if (message.id === undefined || message.method === undefined) return;
-  const result = await answer(message);
+  if (message.id === undefined) return;
+  if (message.method === undefined) {
+    const { resolve, reject } = asked.get(message.id);
+    if (message.error === undefined) resolve(message.result);
+    else reject(new Error(message.error.message));
+    return;
+  }
+  const result = await answer(message).catch(({ message: why }) => ({
+    ...content(text(why)),
+    isError: true,
+  }));
   const isFound =
     result !== undefined && !(message.method === 'resources/read' && result.contents === undefined);
   if (isFound) say({ id: message.id, result: isModern ? { resultType: 'complete', ...result } : result });

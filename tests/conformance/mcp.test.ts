@@ -31,6 +31,7 @@ env = ["ERA=${era}"]
 prefix = ""
 risk = "low"
 tier = "c"
+elicitation = "on"
 `;
 
 /** Where the suite expects a tool to ask its user for something, Palisade asks for an approval. */
@@ -53,7 +54,7 @@ const ERAS = [
     beside: ['http-header-validation'],
   },
   {
-    ...{ revision: '2025-11-25', era: 'legacy', required: 30, passed: 54, whole: 22 },
+    ...{ revision: '2025-11-25', era: 'legacy', required: 30, passed: 67, whole: 27 },
     beside: ['server-session-lifecycle'],
   },
 ];

@@ -388,6 +388,10 @@ const ROWS = {
     choice('high', ['low', 'medium', 'high']),
     'The risk of its tools, for use in policies. What the server says of itself never counts.',
   ],
+  'upstream[].elicitation': [
+    choice('off', ['off', 'on']),
+    'Whether its questions are shown to the person at the MCP client, as those of this server and where mcp.elicitation permits forms.',
+  ],
   'upstream[].prefix': [
     text(null, 'text-or-none'),
     'The prefix of the ids of its tools (default: the name and a dot).',

@@ -74,4 +74,10 @@ export type Tool = {
   readonly skill?: ToolSkill;
   /** Its output is an MCP result: `content`, and possibly `structuredContent` and `isError`. */
   readonly isMcpResult?: true;
+  /** What MCP clients are shown in place of the schemas that are enforced, which are looser. */
+  readonly published?: {
+    readonly inputSchema: JsonSchema;
+    /** Of `structuredContent`; null where its server promises nothing about it. */
+    readonly outputSchema: JsonSchema | null;
+  };
 };

@@ -76,6 +76,26 @@ export function visibleText(text: string): string {
   return text.replace(ACTIVE, (char) => (char === '\n' || char === '\t' ? char : ''));
 }
 
+/** A reference to another document, which a client might fetch. */
+const REMOTE = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+const REFERENCES: readonly string[] = ['$ref', '$dynamicRef', '$recursiveRef'];
+
+/** The schema as clients are shown it: all that the server wrote, but for invisible characters and remote references. */
+export function publishedSchema(schema: JsonSchema): JsonSchema {
+  return published(schema) as JsonSchema;
+}
+
+function published(value: Json): Json {
+  if (typeof value === 'string') return visibleText(value);
+  if (Array.isArray(value)) return value.map(published);
+  if (!isJsonObject(value)) return value;
+  const kept = Object.entries(value).filter(
+    // Boundary: no client is sent to an address that a server chose.
+    ([keyword, to]) => !(REFERENCES.includes(keyword) && typeof to === 'string' && REMOTE.test(to)),
+  );
+  return Object.fromEntries(kept.map(([keyword, part]) => [visibleText(keyword), published(part)]));
+}
+
 /** Only the top-level property names of an input; nothing for an output. */
 function plainForm({ properties }: JsonSchema, at: string): JsonSchema {
   if (at !== '#') return {};

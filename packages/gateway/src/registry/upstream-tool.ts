@@ -5,7 +5,7 @@ import { isToolName } from '../core/principal.ts';
 import type { JsonSchema, Tool, ToolAnnotations, UpstreamMethod } from '../core/tool.ts';
 import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
 import type { Definition, DefinitionSet } from '../upstreams/definition.ts';
-import { STRUCTURED, tidySchema, visibleText } from './upstream-schema.ts';
+import { publishedSchema, STRUCTURED, tidySchema, visibleText } from './upstream-schema.ts';
 import { serverId } from './upstream-server.ts';
 
 /** The tools of an upstream server, as ordinary records: what the server and the operator say about them. */
@@ -41,6 +41,10 @@ function upstreamTool(
     description: visibleText(description),
     inputSchema: tidySchema(inputSchema),
     outputSchema: resultSchema(outputSchema),
+    published: {
+      inputSchema: publishedSchema(inputSchema),
+      outputSchema: outputSchema === null ? null : publishedSchema(outputSchema),
+    },
     annotations: annotationsOf(annotations, rule),
     executor: { kind: 'upstream', upstream: rule.name, tool: name },
     isMcpResult: true,

@@ -1,6 +1,6 @@
 import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
-import type { Json } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import type { Limits, Usage } from '../core/limits.ts';
 import type { FailedCode, Refused } from '../core/outcome.ts';
 import type { ProcessLimits } from '../core/process.ts';
@@ -47,11 +47,30 @@ export type RunProgress = {
   readonly message: string | null;
 };
 
-/** What a caller passes with a call: a signal that ends it, and listeners for its output and progress. */
+/** A message to the log of the caller, from an upstream server. */
+export type RunLog = { readonly level: string; readonly logger: string; readonly data: Json };
+
+/** A form that an upstream server wants the person at the caller to fill in; its text is the server's. */
+export type RunQuestion = {
+  readonly upstream: string;
+  readonly message: string;
+  readonly schema: JsonObject;
+};
+
+/** What that person answered. */
+export type RunAnswer = {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  readonly content: JsonObject | null;
+};
+
+/** What a caller passes with a call: a signal that ends it, and what it wants to hear of the run. */
 export type CallContext = {
   readonly signal: AbortSignal;
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
   readonly onProgress?: ((progress: RunProgress) => void) | undefined;
+  readonly onLog?: ((entry: RunLog) => void) | undefined;
+  /** Left out: the caller shows no questions of upstream servers. */
+  readonly onQuestion?: ((question: RunQuestion) => Promise<RunAnswer>) | undefined;
   readonly dialogue?: Dialogue | undefined;
 };
 

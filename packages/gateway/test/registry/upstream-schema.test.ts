@@ -6,7 +6,7 @@ import type { JsonSchema } from '../../src/core/tool.ts';
 import { looseMessage } from '../../src/executors/upstream/peer.ts';
 import { planInput } from '../../src/policy/input-type.ts';
 import { Schemas } from '../../src/registry/schema.ts';
-import { STRUCTURED, tidySchema } from '../../src/registry/upstream-schema.ts';
+import { publishedSchema, STRUCTURED, tidySchema } from '../../src/registry/upstream-schema.ts';
 
 function check(schema: JsonSchema, value: Json): string | null {
   return new Schemas().compile(tidySchema(schema))(value);
@@ -141,5 +141,36 @@ describe('tidySchema()', () => {
       }),
       { numRuns: volume(300, 30) },
     );
+  });
+});
+
+describe('publishedSchema()', () => {
+  test('leaves every keyword as the server wrote it', () => {
+    const schema = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $defs: { a: { $anchor: 'a', type: 'string', format: 'email' } },
+      type: 'object',
+      properties: { kind: { const: 'x' }, mail: { $ref: '#a' } },
+      if: { properties: { kind: { const: 'x' } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+      then: { required: ['mail'] },
+      else: { not: { required: ['mail'] } },
+      oneOf: [{ required: ['kind'] }, { dependentRequired: { kind: ['mail'] } }],
+    };
+    expect(publishedSchema(schema)).toEqual(schema);
+  });
+
+  test('sends no client to another address, and hides nothing', () => {
+    const schema = {
+      description: 'plain\u200btext',
+      properties: {
+        a: { $ref: 'https://evil.example/a' },
+        b: { $ref: '#/$defs/b', $dynamicRef: '//evil.example' },
+      },
+    };
+    expect(publishedSchema(schema)).toEqual({
+      description: 'plaintext',
+      properties: { a: {}, b: { $ref: '#/$defs/b' } },
+    });
   });
 });

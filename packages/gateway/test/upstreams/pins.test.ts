@@ -87,6 +87,7 @@ describe('ruleDigest()', () => {
     allowHosts: [],
     secrets: [],
     risk: 'low',
+    elicitation: 'off',
     prefix: 'files.',
   };
 

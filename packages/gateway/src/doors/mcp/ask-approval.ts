@@ -40,10 +40,15 @@ export type Asking = {
 };
 
 /** The person who may be prompted here; null: no one. */
-export function approverHere({ door, client, server, ctx }: Asking): Principal | null {
+export function approverHere(asking: Asking): Principal | null {
+  return showsForms(asking) ? asking.client.caller.approver : null;
+}
+
+/** Whether the operator permits forms here and the client shows them. */
+export function showsForms({ door, client, server, ctx }: Asking): boolean {
   const { elicitation } = door.gateway.config.mcp;
   const isPermitted = elicitation === 'on' || (elicitation === 'stdio' && client.transport === 'stdio');
-  return isPermitted && canShowForm(client, server, ctx) ? client.caller.approver : null;
+  return isPermitted && canShowForm(client, server, ctx);
 }
 
 /** A client that names no mode of elicitation means forms. */

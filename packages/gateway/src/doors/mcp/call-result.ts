@@ -19,8 +19,11 @@ export function resultOf(
 ): CallToolResult {
   const { outcome, callId } = ended;
   const _meta = receiptMeta(ended);
+  const isOwnError = outcome.status === 'failed' && outcome.code === 'tier/tool-error';
+  // An error of an upstream tool is what its server says, and nothing of ours.
+  if (isMcpResult && (outcome.status === 'ok' || isOwnError))
+    return { ...mcpContentOf(outcome.output), _meta };
   if (outcome.status !== 'ok') return { ...failureOf(ended, open), _meta };
-  if (isMcpResult) return { ...mcpContentOf(outcome.output), _meta };
   const content = [textOf(outcome.output, callId)];
   return { content, structuredContent: outcome.output as CallToolResult['structuredContent'], _meta };
 }

@@ -17,6 +17,7 @@ import { type Asking, approverHere, askBack, askNow, giveAnswer, takeAnswer } fr
 import { resultOf, turnedAway } from './call-result.ts';
 import { type Client, ownerOf } from './door.ts';
 import { startProgress } from './progress.ts';
+import { relayLog, relayQuestions } from './relay.ts';
 import type { ListedTool } from './tool-lists.ts';
 import { toolIdIn } from './tool-name.ts';
 
@@ -41,11 +42,12 @@ export async function callTool(asking: Asking, params: Params): Promise<CallAnsw
   if (onCancelled !== undefined)
     ctx.mcpReq.signal.addEventListener('abort', () => onCancelled(ctx.mcpReq.id), { once: true });
   const progress = startProgress(ctx.mcpReq._meta?.progressToken, ctx.mcpReq.notify, door.gateway.clock);
+  const listeners = { ...progress, onLog: relayLog(asking), onQuestion: relayQuestions(asking) };
   const listed = door.tools.find(client.caller, params.name);
   const asked = askedCall(client, ctx, params, listed);
   const run = async (): Promise<Run> => {
     const call = doorCall(door.gateway, client.caller, asked);
-    return { call, ended: await invoke(door.gateway, call, ctx.mcpReq.signal, progress) };
+    return { call, ended: await invoke(door.gateway, call, ctx.mcpReq.signal, listeners) };
   };
   try {
     const answer = await door.calls.track(credential, runAndAsk(asking, run, asked, listed));

@@ -39,6 +39,8 @@ const OPTIONS: ServerOptions = {
     resources: { listChanged: true },
     prompts: {},
     completions: {},
+    // Of upstream servers.
+    logging: {},
   },
   supportedProtocolVersions: LEGACY_VERSIONS,
   instructions: INSTRUCTIONS,

@@ -130,12 +130,13 @@ function toolBefore(cursor: string): string | null {
 }
 
 function makeWire(tool: Tool): WireTool {
-  const outputSchema = tool.isMcpResult === true ? null : outputSchemaOf(tool.outputSchema);
+  const { inputSchema, outputSchema: promised } = tool.published ?? tool;
+  const outputSchema = promised === null ? null : outputSchemaOf(promised);
   return {
     name: toolName(tool.id),
     ...(tool.title === undefined ? {} : { title: safeLine(tool.title, MAX_TITLE_CHARS) }),
     description: safeText(tool.description, MAX_DESCRIPTION_CHARS),
-    inputSchema: inputSchemaOf(tool.inputSchema) as WireTool['inputSchema'],
+    inputSchema: inputSchemaOf(inputSchema) as WireTool['inputSchema'],
     ...(outputSchema === null ? {} : { outputSchema: outputSchema as WireTool['outputSchema'] }),
     annotations: annotationsOf(tool),
   } as WireTool;

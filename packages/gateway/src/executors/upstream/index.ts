@@ -9,7 +9,8 @@ import type { FailedCode } from '../../core/outcome.ts';
 import type { UpstreamExecutor, UpstreamMethod } from '../../core/tool.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { DiscoveringTier, RunContext, RunEnding, RunResult, Tiers } from '../../tiers/tier.ts';
-import { PeerError } from './peer.ts';
+import { PeerError, type RequestListeners } from './peer.ts';
+import { askUntilComplete, passQuestion } from './questions.ts';
 import { readMethodResult, readResult } from './result.ts';
 import type { UpstreamServers } from './servers.ts';
 import type { Session } from './session.ts';
@@ -26,7 +27,9 @@ export function upstreamExecutor(servers: UpstreamServers, tiers: Tiers, clock: 
       const { executor } = checked.tool;
       if (executor.kind !== 'upstream')
         throw new TypeError(`Cannot run ${checked.tool.id}: it is not a tool of an upstream server`);
-      const call = { checked, upstream: executor.upstream, executor, limits };
+      const { upstream } = executor;
+      const asks = servers.ruleOf(upstream).elicitation === 'on';
+      const call = { checked, asks, upstream, executor, limits };
       return callUpstream({ sessions: servers.sessions, clock }, call, context);
     },
   };
@@ -34,6 +37,8 @@ export function upstreamExecutor(servers: UpstreamServers, tiers: Tiers, clock: 
 
 type UpstreamCall = {
   readonly checked: CheckedCall;
+  /** Whether the server may put questions to people. */
+  readonly asks: boolean;
   readonly upstream: string;
   readonly executor: UpstreamExecutor;
   readonly limits: Limits;
@@ -54,7 +59,7 @@ async function callUpstream(
   let session: Session | null = null;
   const answering = sessions.use(upstream, { principal, tenant }, limits.wallMs, async (opened) => {
     session = opened.session;
-    return request(opened, call, deadline, context.onProgress);
+    return request(opened, call, deadline, listenersOf(call, context));
   });
   const resultWith = (answer: Answer) => resultOf(call, answer, session, clock.monotonicMs() - startedMs);
   try {
@@ -72,7 +77,7 @@ async function request(
   { session, status }: OpenSession,
   { checked, upstream, executor, limits }: UpstreamCall,
   deadline: Deadline,
-  onProgress: RunContext['onProgress'],
+  listeners: RequestListeners,
 ): Promise<Answer> {
   const [pinned] = checked.tool.artifacts;
   // Boundary: only what was accepted is called.
@@ -89,12 +94,13 @@ async function request(
     if (sent > 0) session.cancel(sent, code === 'tier/cancelled' ? 'cancelled' : 'timed out');
     return null;
   });
-  const answered = session.request(...requestOf(executor, checked.input), {
-    onSent: (id) => {
-      sent = id;
-    },
-    onProgress: onProgress && ((params) => passProgress(onProgress, params)),
-  });
+  const onSent = (id: number) => {
+    sent = id;
+  };
+  const [method, params] = requestOf(executor, checked.input);
+  const answered = askUntilComplete(params, listeners.onQuestion, (asked) =>
+    session.request(method, asked, { ...listeners, onSent }),
+  );
   const raw = await Promise.race([answered, stop]).catch((error: unknown) => {
     if (!(error instanceof CodedError)) throw error;
     throw new CodedError('tier/upstream-failed', session.reasonFor(error));
@@ -107,6 +113,29 @@ function requestOf({ tool, method }: UpstreamExecutor, input: Json): [string, Js
   return method === undefined
     ? ['tools/call', { name: tool, arguments: input }]
     : [method, input as JsonObject];
+}
+
+/** What is passed on of all that a server says before it answers; questions only where the operator permits them. */
+function listenersOf({ upstream, asks }: UpstreamCall, context: RunContext): RequestListeners {
+  const { onProgress, onLog, onQuestion } = context;
+  return {
+    onProgress: onProgress && ((params) => passProgress(onProgress, params)),
+    onLog: onLog && ((params) => passLog(onLog, upstream, params)),
+    onQuestion: asks ? onQuestion && ((params) => passQuestion(onQuestion, upstream, params)) : undefined,
+  };
+}
+
+const LEVELS: readonly Json[] = 'debug info notice warning error critical alert emergency'.split(' ');
+
+/** Boundary: a server's log is forwarded under the name of the server, whatever it calls itself. */
+function passLog(
+  onLog: NonNullable<RunContext['onLog']>,
+  upstream: string,
+  { level, logger, data = null }: JsonObject,
+): void {
+  if (typeof level !== 'string' || !LEVELS.includes(level)) return;
+  const own = typeof logger === 'string' ? `/${logger.slice(0, MAX_CHARS)}` : '';
+  onLog({ level, logger: `${upstream}${own}`, data });
 }
 
 /** Boundary: a server's progress reports are forwarded as numbers and one text of bounded length. */
@@ -177,11 +206,13 @@ function stopped(code: StopCode, { upstream, limits }: Pick<UpstreamCall, 'upstr
 function failedBy(error: unknown, { upstream, executor }: UpstreamCall): RunEnding {
   if (error instanceof PeerError) {
     const { code, message } = error;
-    const ending = failed(
-      'tier/tool-error',
-      `Cannot finish call: "${upstream}" answered with error ${code}: ${message}`,
-    );
-    return executor.method === undefined ? ending : { ...ending, output: { error: { code, message } } };
+    const text = `MCP error ${code}: ${message}`;
+    const ending = failed('tier/tool-error', `Cannot finish call: "${upstream}" answered with ${text}`);
+    const output =
+      executor.method === undefined
+        ? { content: [{ type: 'text', text }], isError: true }
+        : { error: { code, message } };
+    return { ...ending, output };
   }
   if (!(error instanceof CodedError)) throw error;
   const message = `Cannot call the upstream server "${upstream}": ${error.message}`;

@@ -7,7 +7,7 @@ import { parseStrict } from '../../core/strict-json.ts';
 /*
  * The other end of a session: JSON-RPC in lines, as MCP defines it for standard input and output. Everything from there
  * is hostile: a line has a bounded length, an answer belongs to a request, and a server that breaks these rules is
- * ended. Requests of the server (sampling, roots, elicitation) are answered with an error.
+ * ended. Requests of the server are answered with an error, but for questions where the operator permits them.
  */
 
 export const PEER_LIMITS = {
@@ -16,8 +16,8 @@ export const PEER_LIMITS = {
   depth: 64,
   /** Messages that answer no request, between two that do. */
   unsolicited: 1_000,
-  /** Progress messages of one request. */
-  progress: 10_000,
+  /** Messages about one request: its progress, what the server logs meanwhile, and its questions. */
+  about: 10_000,
   /** For what is queued to a server that does not read. */
   waitingBytes: 16 * 1024 * 1024,
 } as const;
@@ -32,8 +32,10 @@ type PeerOptions = {
 
 type Waiting = {
   readonly method: string;
-  readonly onProgress: ((params: JsonObject) => void) | undefined;
+  readonly listeners: RequestListeners;
+  /** How many messages about it have arrived. */
   reported: number;
+  isAsking: boolean;
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: Error) => void;
 };
@@ -43,6 +45,9 @@ export type RequestListeners = {
   /** Receives the id of the request. */
   readonly onSent?: ((id: number) => void) | undefined;
   readonly onProgress?: ((params: JsonObject) => void) | undefined;
+  readonly onLog?: ((params: JsonObject) => void) | undefined;
+  /** Answers a question that the server puts to the person at the caller. */
+  readonly onQuestion?: ((params: JsonObject) => Promise<JsonObject>) | undefined;
 };
 
 /** An error that the server answered with. */
@@ -76,22 +81,18 @@ export class Peer {
   }
 
   /** Sends a request; resolves with its answer, or rejects with the reason why there is none. */
-  request(
-    method: string,
-    params: JsonObject,
-    { onSent, onProgress }: RequestListeners = {},
-  ): Promise<JsonObject> {
+  request(method: string, params: JsonObject, listeners: RequestListeners = {}): Promise<JsonObject> {
     if (this.#gone !== null) return Promise.reject(failure(this.#gone));
     this.#lastId += 1;
     const id = this.#lastId;
     const answered = new Promise<JsonObject>((resolve, reject) => {
-      this.#waiting.set(id, { method, onProgress, reported: 0, resolve, reject });
+      this.#waiting.set(id, { method, listeners, reported: 0, isAsking: false, resolve, reject });
     });
     // The caller may have stopped waiting.
     answered.catch(() => undefined);
-    onSent?.(id);
+    listeners.onSent?.(id);
     const _meta = { ...(params._meta as JsonObject | undefined), progressToken: id };
-    const sent = onProgress === undefined ? params : { ...params, _meta };
+    const sent = listeners.onProgress === undefined ? params : { ...params, _meta };
     this.#send({ jsonrpc: '2.0', id, method, params: sent });
     return answered;
   }
@@ -142,7 +143,8 @@ export class Peer {
   #message(message: JsonObject): void {
     const { id, method, result, error } = message;
     if (typeof method === 'string') {
-      if (!this.#progressed(message)) this.#unasked(method, id);
+      if (!this.#progressed(message) && !this.#logged(message) && !this.#asked(message))
+        this.#unasked(method, id);
       return;
     }
     const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
@@ -163,9 +165,33 @@ export class Peer {
     if (method !== 'notifications/progress' || id !== undefined || !isJsonObject(params)) return false;
     const { progressToken } = params;
     const waiting = typeof progressToken === 'number' ? this.#waiting.get(progressToken) : undefined;
-    if (waiting?.onProgress === undefined || waiting.reported >= PEER_LIMITS.progress) return false;
-    waiting.reported += 1;
-    waiting.onProgress(params);
+    if (waiting?.listeners.onProgress === undefined || !isHeard(waiting)) return false;
+    waiting.listeners.onProgress(params);
+    return true;
+  }
+
+  /** Passes what the server logs to every open request that listens: it does not say which one it is about. */
+  #logged({ method, id, params }: JsonObject): boolean {
+    if (method !== 'notifications/message' || id !== undefined || !isJsonObject(params)) return false;
+    const hearing = [...this.#waiting.values()].filter(({ listeners }) => listeners.onLog !== undefined);
+    const heard = hearing.filter(isHeard);
+    for (const { listeners } of heard) listeners.onLog?.(params);
+    return heard.length > 0;
+  }
+
+  /** Passes a question on for the oldest open request that can; one at a time. */
+  #asked({ method, id, params }: JsonObject): boolean {
+    if (method !== 'elicitation/create' || !isJsonObject(params)) return false;
+    if (typeof id !== 'number' && typeof id !== 'string') return false;
+    const waiting = [...this.#waiting.values()].find(({ listeners }) => listeners.onQuestion !== undefined);
+    if (waiting === undefined || waiting.isAsking || !isHeard(waiting)) return false;
+    waiting.isAsking = true;
+    const cancelled = () => ({ action: 'cancel' });
+    const answered = waiting.listeners.onQuestion?.(params).catch(cancelled);
+    void answered?.then((result) => {
+      waiting.isAsking = false;
+      this.#send({ jsonrpc: '2.0', id, result });
+    });
     return true;
   }
 
@@ -197,6 +223,12 @@ export class Peer {
     this.end(reason);
     this.#options.onBroken(reason);
   }
+}
+
+/** Boundary: of the messages about one request, so many are passed on; the others count as unsolicited. */
+function isHeard(waiting: Waiting): boolean {
+  waiting.reported += 1;
+  return waiting.reported <= PEER_LIMITS.about;
 }
 
 function failure(reason: string): CodedError {

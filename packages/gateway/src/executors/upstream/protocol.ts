@@ -22,11 +22,15 @@ const LEGACY = '2025-11-25';
 const LEGACY_VERSIONS: readonly Json[] = [LEGACY, '2025-06-18', '2025-03-26', '2024-11-05'];
 const MODERN = '2026-07-28';
 
-/** Performs the handshake: `initialize` first, which older servers know and newer ones answer with an error. */
-export async function connect(peer: Peer, version: string): Promise<Dialect> {
+/**
+ * Performs the handshake: `initialize` first, which older servers know and newer ones answer with an error. `asks`:
+ * whether the server may put questions to people.
+ */
+export async function connect(peer: Peer, version: string, asks: boolean): Promise<Dialect> {
   const clientInfo = { name: 'palisade', version };
+  const ours: JsonObject = asks ? { elicitation: { form: {} } } : {};
   try {
-    const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo };
+    const params = { protocolVersion: LEGACY, capabilities: ours, clientInfo };
     const { protocolVersion, capabilities } = await peer.request('initialize', params);
     if (!LEGACY_VERSIONS.includes(protocolVersion ?? null)) throw unknownVersion(protocolVersion);
     peer.notify('notifications/initialized', {});
@@ -37,7 +41,7 @@ export async function connect(peer: Peer, version: string): Promise<Dialect> {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': MODERN,
     'io.modelcontextprotocol/clientInfo': clientInfo,
-    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientCapabilities': ours,
   };
   const { supportedVersions, capabilities } = await peer.request('server/discover', { _meta: meta });
   if (Array.isArray(supportedVersions) && !supportedVersions.includes(MODERN))
@@ -45,9 +49,11 @@ export async function connect(peer: Peer, version: string): Promise<Dialect> {
   return { version: MODERN, meta, ping: 'server/discover', has: hasOf(capabilities) };
 }
 
-/** The parameters of a request in the form that this server expects. */
-export function paramsFor({ meta }: Dialect, params: JsonObject): JsonObject {
-  return meta === null ? params : { ...params, _meta: meta };
+/** The parameters of a request in the form that this server expects; `logs`: whether it is to log while it works. */
+export function paramsFor({ meta }: Dialect, params: JsonObject, logs = false): JsonObject {
+  if (meta === null) return params;
+  const level: JsonObject = logs ? { 'io.modelcontextprotocol/logLevel': 'debug' } : {};
+  return { ...params, _meta: { ...meta, ...level } };
 }
 
 function hasOf(capabilities: Json | undefined): Dialect['has'] {

@@ -126,7 +126,8 @@ export class Session {
     try {
       await Promise.race([this.#writable, this.ended]);
       if (this.isOver) throw new CodedError('tier/upstream-failed', 'it ended before the handshake');
-      this.#dialect = await connect(this.#peer, this.#terms.version);
+      const { version, rule } = this.#terms;
+      this.#dialect = await connect(this.#peer, version, rule.elicitation === 'on');
       return await this.#list(this.#dialect);
     } catch (error) {
       // How the command ended says more than that it no longer answers.
@@ -141,7 +142,8 @@ export class Session {
   /** Sends a request to the server; `listeners.onSent` gets the id by which it can be cancelled. */
   request(method: string, params: JsonObject, listeners: RequestListeners): Promise<JsonObject> {
     if (this.#dialect === null) throw new TypeError('Cannot send a request: there was no handshake');
-    return this.#peer.request(method, paramsFor(this.#dialect, params), listeners);
+    const sent = paramsFor(this.#dialect, params, listeners.onLog !== undefined);
+    return this.#peer.request(method, sent, listeners);
   }
 
   /** Cancels a request. A server that does not answer a ping after that is ended. */

@@ -56,9 +56,9 @@ describe('progress of an upstream server', () => {
       received += 1;
     };
     void peer.request('a', {}, { onProgress });
-    for (let i = 0; i < PEER_LIMITS.progress; i++) progress(1, i);
-    expect([received, broken.length]).toEqual([PEER_LIMITS.progress, 0]);
+    for (let i = 0; i < PEER_LIMITS.about; i++) progress(1, i);
+    expect([received, broken.length]).toEqual([PEER_LIMITS.about, 0]);
     for (let i = 0; i <= PEER_LIMITS.unsolicited; i++) progress(1, i);
-    expect([received, broken.length]).toEqual([PEER_LIMITS.progress, 1]);
+    expect([received, broken.length]).toEqual([PEER_LIMITS.about, 1]);
   });
 });

@@ -106,6 +106,7 @@ function wrappedRule(invocation: Invocation): UpstreamRule {
     allowHosts: listOf(invocation, 'allow-host'),
     secrets: listOf(invocation, 'secret'),
     risk: choiceOf(invocation, 'risk', RISKS) ?? 'high',
+    elicitation: invocation.flags.elicitation === true ? 'on' : 'off',
     prefix: '',
   };
 }

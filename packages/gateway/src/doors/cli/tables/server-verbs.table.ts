@@ -51,6 +51,7 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
       ...ALLOW_HOST,
       ...SECRET,
       ...ENV,
+      elicitation: 'Show its questions to the person at the client, as those of this server.',
       ...CLIENT_AS,
     },
     examples: [
