@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { CODES } from '@palisade/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import type { Json } from '../../packages/gateway/src/core/json.ts';
+import type { Json, JsonObject } from '../../packages/gateway/src/core/json.ts';
 import {
   type OpenOptions,
   openGateway,
@@ -78,7 +78,8 @@ describe('palisade mcp wrap', () => {
     const flood = `process.stdout.write('{"jsonrpc":"2.0","method":"notifications/x"}\\n'.repeat(3000)); setInterval(() => {}, 1000);`;
     writeFileSync(join(directories.workspace, 'flood.mjs'), flood);
     const words = ['mcp', 'wrap', '--state', directories.stateDir, '--', 'node', 'flood.mjs'];
-    const { status, err } = await runInside(words, edgeOf(directories));
+    const stdin = new PassThrough().end();
+    const { status, err } = await runInside(words, { ...edgeOf(directories), stdin });
     expect(err).toContain('Cannot wrap "flood": it wrote more than 1000 messages that answer nothing');
     expect(err).toContain('--read-only PATH');
     expect(status).toBe(CODES['tier/upstream-failed'].exitStatus);
@@ -129,7 +130,16 @@ describe('palisade mcp wrap', () => {
     writeFileSync(join(directories.workspace, 'definitions.json'), JSON.stringify([definition('pid')]));
     const second = wrap(directories, '--name', 'files', '--risk', 'low');
     await second.greet();
-    expect((await second.ask('tools/list')).result).toMatchObject({ tools: [] });
+    // In place of its tools the agent sees why there are none.
+    const [status, ...others] = (await second.ask('tools/list')).result?.tools as JsonObject[];
+    expect(others).toEqual([]);
+    expect(status).toMatchObject({
+      name: 'palisade_upstreams',
+      description: expect.stringContaining('The MCP server "files" has no tools here: it is in quarantine'),
+    });
+    const told = await second.ask('tools/call', { name: 'palisade_upstreams', arguments: {} });
+    const servers = [{ name: 'files', remedy: expect.stringContaining('palisade upstream approve files') }];
+    expect(told.result).toMatchObject({ structuredContent: { servers } });
     expect(await second.end()).toMatchObject({ err: expect.stringContaining('quarantined  files') });
     expect(await palisade(directories, 'upstream', 'list')).toMatchObject({
       out: expect.stringMatching(/files +quarantined/),
@@ -146,7 +156,15 @@ describe('palisade mcp wrap', () => {
   test('says why a server does not come up', async () => {
     const directories = makeDirectories();
     writeFileSync(join(directories.workspace, 'server.mjs'), 'throw new Error("no licence");');
-    const { err, status } = await wrap(directories).end();
+    const client = wrap(directories, '--risk', 'low');
+    await client.greet();
+    const listed = await client.ask('tools/list');
+    expect(listed.result).toMatchObject({ tools: [{ name: 'palisade_upstreams' }] });
+    // What the server printed is in the answer, and in nothing that a model gets without asking.
+    expect(JSON.stringify(listed)).not.toContain('no licence');
+    const told = await client.ask('tools/call', { name: 'palisade_upstreams', arguments: {} });
+    expect(JSON.stringify(told.result)).toContain('no licence');
+    const { err, status } = await client.end();
     expect(status).toBe(1);
     expect(err).toMatch(/Cannot wrap "server".*no licence/);
   });

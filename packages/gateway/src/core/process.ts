@@ -93,20 +93,10 @@ export type ProcessFacts = {
   readonly hosts: readonly string[];
 };
 
-/** Something that an argument names and that the sandbox keeps from the command, and how it can be allowed. */
-export type ProcessHint = {
-  readonly kind: 'path' | 'host';
-  /** As the argument has it, and as a message of the command would repeat it. */
-  readonly name: string;
-  readonly sentence: string;
-};
-
 /** A command that is ready to be judged, and then run exactly as it was judged. */
 export type PreparedProcess = {
   readonly terms: ProcessTerms;
   readonly facts: ProcessFacts;
-  /** For the result, where the command fails over one of these. */
-  readonly hints: readonly ProcessHint[];
   /**
    * Checks again right before the start: describes what has changed since it was judged; null when nothing has. The
    * descriptor is that of the workspace which the run gets.

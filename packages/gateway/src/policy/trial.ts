@@ -211,7 +211,6 @@ const SAMPLE_PROCESS: PreparedProcess = {
     pathsTruncated: false,
     hosts: ['trial.example'],
   },
-  hints: [],
   stillHolds: () => null,
   pathsStillHold: () => null,
 };

@@ -77,7 +77,6 @@ export function prepareCommand(
   return {
     terms,
     facts: { kind, tier, root, paths, pathsTruncated, hosts },
-    hints: facts.hints,
     stillHolds: (workspaceFd) => findChange(facts, workspaceFd),
     pathsStillHold: () => findMovedPath(facts),
   };

@@ -12,6 +12,7 @@ import type { Listed } from '../upstreams/listed.ts';
 import { pinEpoch, pinHead, pinOf, ruleDigest } from '../upstreams/pins.ts';
 import type { FoundTool } from './skill-tools.ts';
 import { serverId, serverTool } from './upstream-server.ts';
+import { type MissingServer, STATUS_ID, statusTool } from './upstream-status.ts';
 import { methodId, upstreamMethods, upstreamTools } from './upstream-tool.ts';
 
 type Loaded = {
@@ -44,6 +45,9 @@ export class UpstreamTools {
   readonly #rules: readonly (UpstreamRule & { readonly digest: string })[];
   readonly #servers: ReadonlyMap<string, Tool>;
   readonly #loaded = new Map<string, Loaded>();
+  /** Why servers could not be connected to when that was last tried. */
+  readonly #unreached = new Map<string, string>();
+  #reaches = 0;
 
   constructor({ reader, rules }: UpstreamToolsOptions) {
     this.#reader = reader;
@@ -55,6 +59,8 @@ export class UpstreamTools {
   find(toolId: string): FoundTool | undefined {
     const server = this.#servers.get(toolId);
     if (server !== undefined) return { tool: server };
+    const status = toolId === STATUS_ID ? this.#status() : null;
+    if (status !== null) return { tool: status };
     for (const rule of this.#rules) {
       const tool = this.#toolOf(rule, toolId);
       if (tool === undefined) continue;
@@ -68,6 +74,8 @@ export class UpstreamTools {
   /** Callable tools after this id, in the order of their ids. */
   page(after: string | null, limit: number): readonly Tool[] {
     const all = new Map<string, Tool>();
+    const status = this.#status();
+    if (status !== null) all.set(STATUS_ID, status);
     for (const rule of this.#rules) {
       if (this.#whyNot(this.#reader, rule) !== null) continue;
       // If two servers have a tool of the same id, the server that is configured first wins.
@@ -95,14 +103,43 @@ export class UpstreamTools {
     return rule === undefined ? null : (this.#load(rule)?.digest ?? null);
   }
 
-  /** Changes with every pin. */
-  version(): number {
-    return this.#rules.length === 0 ? 0 : pinEpoch(this.#reader);
+  /** Changes with every pin, and when a server could not be connected to or was. */
+  version(): string {
+    return this.#rules.length === 0 ? '0' : `${pinEpoch(this.#reader)}-${this.#reaches}`;
+  }
+
+  /** Notes why a server could not be connected to; null: it was. */
+  reached(name: string, problem: string | null): void {
+    if ((this.#unreached.get(name) ?? null) === problem) return;
+    if (problem === null) this.#unreached.delete(name);
+    else this.#unreached.set(name, problem);
+    this.#reaches += 1;
+  }
+
+  /** The servers of which there are no tools, and why. */
+  missing(): readonly MissingServer[] {
+    return this.#rules.flatMap((rule): MissingServer | [] => {
+      const { name } = rule;
+      if (!this.#isNew(name)) {
+        const why = this.#whyNot(this.#reader, rule);
+        if (why === null) return [];
+        return { name, why: `it is in quarantine, ${why}`, detail: null, remedy: reviewOf(name) };
+      }
+      const detail = this.#unreached.get(name) ?? null;
+      const why =
+        detail === null ? 'it is being started' : 'it could not be started, or its tools not be read';
+      return { name, why, detail, remedy: `Try again with \`palisade upstream refresh ${name}\`.` };
+    });
+  }
+
+  #status(): Tool | null {
+    return statusTool(this.missing());
   }
 
   /** Boundary: whether a tool that was found earlier is still accepted, in this transaction. */
   holds(reader: Reader, tool: Tool): boolean {
     const { executor } = tool;
+    if (tool.id === STATUS_ID) return this.#status() === tool;
     if (executor.kind !== 'upstream') return this.#servers.get(tool.id) === tool;
     const rule = this.#rules.find(({ name }) => name === executor.upstream);
     if (rule === undefined || this.#whyNot(reader, rule) !== null) return false;
@@ -165,6 +202,10 @@ function quarantined(toolId: string, name: string, why: string) {
   return refuse(
     'upstream/quarantined',
     `Cannot call "${toolId}": the upstream server "${name}" is in quarantine, ${why}`,
-    `Look at what it offers with \`palisade upstream show ${name}\`, then run \`palisade upstream approve ${name}\`.`,
+    reviewOf(name),
   );
+}
+
+function reviewOf(name: string): string {
+  return `Look at what it offers with \`palisade upstream show ${name}\`, then run \`palisade upstream approve ${name}\`.`;
 }

@@ -1,17 +1,15 @@
-import { basename, normalize } from 'node:path';
+import { basename } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
-import type { ProcessHint } from '../core/process.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import { denyHost } from '../egress/decide.ts';
-import { type ArgumentPath, type ArgumentScope, type FoundPaths, pathsIn } from './arguments.ts';
+import { type ArgumentScope, type FoundPaths, pathsIn } from './arguments.ts';
 import type { Executable } from './executable.ts';
 import type { ProcessInput } from './input.ts';
 import { MULTI_CALL } from './interpreters.table.ts';
 import { commandsIn, type NamedArgument } from './named-commands.ts';
 import { hostsIn } from './named-hosts.ts';
 import { TooManyPaths } from './resolve-path.ts';
-import { type ZoneRoots, zoneOf } from './workspace.ts';
 
 /*
  * What the arguments of a command name, and what follows from it. The reading never refuses by itself: the caller
@@ -37,34 +35,6 @@ export function readArguments(
   const found = pathsIn(args, scope);
   const hosts = hostsIn(own === undefined ? [] : [{ ...own, program: executable.argv0 }, ...inner]);
   return { args, paths: found.paths, hosts, isComplete: isComplete && found.isComplete };
-}
-
-/** What the sandbox keeps from a command that names it. */
-export function hintsOf(
-  { paths, hosts }: ReadArguments,
-  roots: ZoneRoots,
-  egressHosts: AllowList | null,
-): readonly ProcessHint[] {
-  return [...pathHints(paths, roots), ...(egressHosts === null ? [] : hostHints(hosts, egressHosts))];
-}
-
-/** Boundary: it depends on what is written, never on what exists outside, which is not told to the caller. */
-function pathHints(paths: readonly ArgumentPath[], roots: ZoneRoots): readonly ProcessHint[] {
-  const written = paths
-    .filter(({ meaning }) => meaning.startsWith('/'))
-    .map(({ meaning }) => normalize(meaning));
-  const outside = [...new Set(written)].filter((name) => zoneOf(name, roots) === 'outside');
-  return outside.map((name) => ({
-    ...{ kind: 'path', name },
-    sentence: `${quote(name)} is outside the sandbox. Allow it with --read-only ${quote(name)}, or with process.read_only in palisade.toml.`,
-  }));
-}
-
-function hostHints(hosts: readonly string[], egressHosts: AllowList): readonly ProcessHint[] {
-  return hosts.flatMap((name) => {
-    const why = denyHost(egressHosts, name);
-    return why === null ? [] : [{ kind: 'host', name, sentence: why }];
-  });
 }
 
 /** Boundary: a program of the workspace, or one under another name, may read its arguments in any way. */

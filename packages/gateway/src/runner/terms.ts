@@ -7,7 +7,6 @@ import type {
   EgressMode,
   OutputOverflow,
   ProcessFacts,
-  ProcessHint,
   ProcessLimits,
   ProcessTerms,
 } from '../core/process.ts';
@@ -20,7 +19,7 @@ import { type ForbiddenPlaces, openedPath } from './forbidden.ts';
 import type { ProcessInput } from './input.ts';
 import { interpretersOf, judgedFiles } from './judged-files.ts';
 import type { NamedArgument } from './named-commands.ts';
-import { demandInside, demandListed, hintsOf, readArguments } from './read-arguments.ts';
+import { demandInside, demandListed, readArguments } from './read-arguments.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
@@ -46,8 +45,7 @@ import { type FileFacts, findCwd, findWorkspace, isSameDirectory, isSameFile } f
 export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPlaces };
 
 /** What the policies see of a command, besides its input, and what was examined for it. */
-type CommandFacts = ProcessFacts &
-  ReturnType<typeof classify> & { readonly seen: Seen; readonly hints: readonly ProcessHint[] };
+type CommandFacts = ProcessFacts & ReturnType<typeof classify> & { readonly seen: Seen };
 
 /** What was examined, for a second check. */
 type Seen = {
@@ -132,8 +130,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   };
   const classified = classify(executable, input.args, scope, { ...deps, interpreters });
   const named = { paths, pathsTruncated: !isComplete, hosts };
-  const hints = hintsOf(read, argumentScope, egress === 'strict' ? settings.egressHosts : null);
-  return { terms, facts: { ...classified, ...named, tier, root, seen, hints } };
+  return { terms, facts: { ...classified, ...named, tier, root, seen } };
 }
 
 /** The tools of the operator's home that are in the workspace are visible there anyway. */

@@ -142,7 +142,6 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       pathsTruncated: false,
       hosts: ['a.example'],
     },
-    hints: [],
     stillHolds: () => null,
     pathsStillHold: () => null,
   };

@@ -61,7 +61,14 @@ export class UpstreamServers {
   /** Connects to a server and compares what it offers with what was accepted. Throws where it cannot be reached. */
   async connect(name: string, requester: Requester): Promise<OfferStatus> {
     this.ruleOf(name);
-    return this.sessions.use(name, requester, CONNECT_MS, async ({ status }) => status);
+    try {
+      const status = await this.sessions.use(name, requester, CONNECT_MS, async (opened) => opened.status);
+      this.tools.reached(name, 'reason' in status ? status.reason : null);
+      return status;
+    } catch (error) {
+      if (error instanceof CodedError) this.tools.reached(name, error.message);
+      throw error;
+    }
   }
 
   /** The same in a new session, so that the answer is what the server offers now. */

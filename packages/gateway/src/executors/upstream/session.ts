@@ -179,7 +179,9 @@ export class Session {
     // Where we ended it, the reason for that says more than that it was cancelled.
     const ours = outcome.status === 'failed' && outcome.code === 'tier/cancelled' ? this.#endReason : null;
     const how = outcome.status === 'ok' ? 'it exited by itself' : (ours ?? outcome.message);
-    return `${how}${printed === '' ? '' : `; it printed "${printed}"`}`;
+    const said = printed === '' ? '' : `; it printed "${printed}"`;
+    const hints = hintsIn(outcome.status === 'refused' ? null : outcome.output);
+    return [`${how}${said}`, ...hints].join('. ');
   }
 
   async #run(receivedAtMs: number, onWritable: () => void): Promise<void> {
@@ -228,6 +230,12 @@ export class Session {
     if (this.#lists >= MAX_LISTS) this.end('it changes its tools all the time', 0);
     else await this.#list(this.#dialect).catch(() => undefined);
   }
+}
+
+/** What kept the server from starting, where its sandbox did. */
+function hintsIn(output: unknown): readonly string[] {
+  const hints = typeof output === 'object' && output !== null && 'hints' in output ? output.hints : [];
+  return Array.isArray(hints) ? hints.filter((each) => typeof each === 'string') : [];
 }
 
 const MAX_CHARS = 300;

@@ -42,7 +42,6 @@ export function tierOfB(found: ProcessFindings): CommandTier {
     name: 'b',
     executor: `palisade-launcher@${launcherSha256}`,
     about: { boundary: hasNamespaces ? 'process in a pid namespace' : 'process', launcherSha256 },
-    hides: () => false,
     plan: (terms, place) => {
       const plan = planB(terms, {
         ...place,

@@ -13,7 +13,6 @@ import {
   type TierRow,
 } from '../process/tier.ts';
 import { ownArch, seccompProgram } from '../seccomp/filter.ts';
-import { canBind } from './mounts.ts';
 import { FILTERS_C, filterOfC, planC } from './plan.ts';
 import { isAtLeast, type JailFindings, NESTED_MOUNTS_SINCE, probeC, REQUIRED_OPTIONS } from './probe.ts';
 
@@ -53,7 +52,6 @@ function tierOfC(found: JailFindings): CommandTier {
     name: 'c',
     executor: `bubblewrap@${bwrapVersion}`,
     about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
-    hides: canBind,
     plan: (terms, place) => {
       const seccomp = filters[filterOfC(terms, found)];
       return proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces);

@@ -231,11 +231,6 @@ export function checkReadOnly(terms: ProcessTerms, inside: string): Refused | nu
   return null;
 }
 
-/** Whether a path could be bound at its own path without covering anything of the jail. */
-export function canBind(path: string): boolean {
-  return !isSystem(path) && findCovered(path) === undefined;
-}
-
 /** Returns null when the executable is visible inside. */
 export function checkExecutable({ executable, workspace, readOnly }: ProcessTerms): Refused | null {
   const shown = [workspace, ...readOnly].some((place) => isWithin(executable, place));

@@ -7,7 +7,7 @@ import type { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
-import type { LimitName, ProcessHint, ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import type { LimitName, ProcessLimits, ProcessTerms } from '../../core/process.ts';
 import type { GroupUsage } from '../cgroup/run-group.ts';
 import type { ChildEnd } from '../child/child.ts';
 import { outputOf } from '../child/output.ts';
@@ -16,6 +16,7 @@ import { isGateShut, type LauncherStatus } from '../child/status.ts';
 import type { RunNetwork } from '../network/networks.ts';
 import { reportOf } from '../network/report.ts';
 import type { RunResult } from '../tier.ts';
+import { hintsFor, type Switches } from './hints.ts';
 import type { LeftBehind } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
 import { limitsHeld } from './proof.ts';
@@ -39,29 +40,27 @@ export type Verdict = {
 /** A command that has ended, and what its launcher reported. */
 export type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
 
-const MOST_HINTS = 5;
-
 type Finished = Started & {
   readonly ready: Ready;
   readonly terms: ProcessTerms;
-  readonly hints: readonly ProcessHint[];
   readonly left: LeftBehind;
   readonly network: RunNetwork | null;
 };
 
-/** The result of a command that ran, or started to. */
-export function resultOf(tier: CommandTier, finished: Finished): RunResult {
+/** The result of a command that ran, or started to; the switches are those that its operator would use. */
+export function resultOf(tier: CommandTier, finished: Finished, switches: Switches): RunResult {
   const { end, status, terms, left, network } = finished;
   const { sandbox, isWarm } = finished.ready;
   const { group } = sandbox;
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const verdict = withNetworkHint(proven(finished) ?? verdictOf(ran), finished);
   const report = reportOf(terms, network?.facts() ?? null);
+  const hints = verdict === null ? [] : hintsOf(tier, finished, switches);
   const output = {
     ...outputOfRun(ran, verdict?.limit ?? null),
     ...left.output,
     ...report.output,
-    ...(verdict === null ? {} : hintsOf(tier, finished)),
+    ...(hints.length === 0 ? {} : { hints }),
   };
   const isolation = {
     ...tier.about,
@@ -86,15 +85,6 @@ export function resultOf(tier: CommandTier, finished: Finished): RunResult {
     execution: { tier: tier.name, executor: tier.executor, isolation },
     ...(report.record === null ? {} : { egress: report.record }),
   };
-}
-
-/** A command that fails over a path or a host often repeats its name, and cannot know that the sandbox is the reason. */
-function hintsOf(tier: CommandTier, { end, hints }: Finished): { readonly hints?: readonly string[] } {
-  const complaint = Buffer.from(end.stderr).toString('utf8').toLowerCase();
-  const fitting = hints.filter(
-    ({ kind, name }) => complaint.includes(name.toLowerCase()) && (kind === 'host' || tier.hides(name)),
-  );
-  return fitting.length === 0 ? {} : { hints: fitting.slice(0, MOST_HINTS).map(({ sentence }) => sentence) };
 }
 
 /** What programs print that cannot reach a host: curl, git, Node, Python, Go, Java, wget. */
@@ -122,6 +112,13 @@ export function withNetworkHint(
   const isMissed = verdict.code === 'tier/exited' && tail.some((text) => NO_HOST.test(text));
   if (!isMissed && verdict.code !== 'tier/timed-out') return verdict;
   return { ...verdict, message: `${verdict.message}. ${NETWORK_HINT}` };
+}
+
+/** Only a jail keeps anything from a command that failed. */
+function hintsOf({ name }: CommandTier, { end, terms, network }: Finished, switches: Switches) {
+  if (name !== 'c') return [];
+  const decisions = network?.facts().decisions ?? [];
+  return hintsFor(terms, { decisions, stderr: Buffer.from(end.stderr).toString() }, switches);
 }
 
 function failedWith({ code, message }: Pick<Verdict, 'code' | 'message'>, output: Json, truncated: boolean) {

@@ -60,8 +60,6 @@ export type CommandTier = {
   /** Facts of the machine and the programs that enforce the sandbox. */
   readonly about: Readonly<Record<string, string | number | boolean>>;
   readonly plan: (terms: ProcessTerms, place: RunPlace) => Result<CommandPlan, Refused>;
-  /** Whether a path outside is absent for the command, and could be shown to it as a read-only path. */
-  readonly hides: (path: string) => boolean;
 };
 
 /** The only way for a plan to refuse: what it would start is weaker than what was requested. */

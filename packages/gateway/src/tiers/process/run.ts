@@ -19,6 +19,7 @@ import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.t
 import type { LeftRuns } from '../workspace/left-runs.ts';
 import type { Baselines } from '../workspace/overlaps.ts';
 import { resultOf, type Started, unstarted } from './ending.ts';
+import { COMMAND_SWITCHES, SERVER_SWITCHES } from './hints.ts';
 import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
 import { proofOf } from './proof.ts';
@@ -70,8 +71,7 @@ export async function runCommand(
     const { id, tenant, principal } = call.checked.call;
     const runner = { id, tenant, principal, tool: call.checked.tool.id };
     const { egressBytes } = call.limits;
-    const { stillHolds, hints } = process;
-    const job = { runner, terms, deadlineMs, stillHolds, hints, egressBytes };
+    const job = { runner, terms, deadlineMs, stillHolds: process.stillHolds, egressBytes };
     const patience = { signal: context.signal, deadlineMs };
     const launch = () =>
       kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, context), patience);
@@ -103,7 +103,7 @@ export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
   };
 }
 
-type Job = Pick<PreparedProcess, 'terms' | 'stillHolds' | 'hints'> & {
+type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
   readonly deadlineMs: number;
   readonly runner: Runner;
   /** The limit for bytes sent and received together. */
@@ -140,7 +140,8 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     }
     const left = await lookAfter(kit, { ...ran, ready, terms, before, isKept, id: runner.id });
     // The reported limit is the requested one, not what the wait had left of it.
-    return resultOf(tier, { ...ran, ready, terms: asked.terms, hints: asked.hints, left, network });
+    const switches = dialogue === undefined ? COMMAND_SWITCHES : SERVER_SWITCHES;
+    return resultOf(tier, { ...ran, ready, terms: asked.terms, left, network }, switches);
   } finally {
     before?.close();
     held.close();

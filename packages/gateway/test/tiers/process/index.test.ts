@@ -19,7 +19,7 @@ function commandCall(workspace: string): CheckedCall {
   const executable = realpathSync('/bin/sh');
   const terms = sampleTerms({ workspace, executable, argv: ['sh', '-c', 'exit 0'], env: {} });
   const facts = { kind: 'shell', tier: 'c', root: '/', paths: [], pathsTruncated: false, hosts: [] } as const;
-  const process = { terms, facts, hints: [], stillHolds: () => null, pathsStillHold: () => null };
+  const process = { terms, facts, stillHolds: () => null, pathsStillHold: () => null };
   return { ...checkedCall(COUNT, { text: '' }), tier: 'c', process };
 }
 

@@ -8,6 +8,7 @@ import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { makeMcp } from '../../mcp/index.ts';
 import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
+import { printError } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 /** The principal without --as. Not the name that the client gives itself: that would let it choose its rights. */
@@ -57,32 +58,54 @@ const IN_THE_JAIL =
  * client of the server. The client sees the tools that were accepted, and every call of one goes through the line.
  */
 export async function wrap(invocation: Invocation): Promise<number> {
-  const { print } = invocation;
   const rule = wrappedRule(invocation);
   const principal = clientOf(invocation);
   const gateway = await invocation.openGateway({ upstreams: [rule], isLasting: true });
+  // The client is served in any case: in place of the tools it sees why there are none.
+  const status = await connectTo(invocation, gateway, rule, principal).catch(async (error: unknown) => {
+    await gateway.close();
+    throw error;
+  });
+  const served = { ...gateway, registry: gateway.registry.ofUpstreams() };
+  return (await serveClient(invocation, served)) || status;
+}
+
+/** Connects to the wrapped server; returns the exit status, after an explanation where there are no tools. */
+async function connectTo(
+  { print }: Invocation,
+  gateway: Opened<Gateway>,
+  rule: UpstreamRule,
+  principal: Principal,
+): Promise<number> {
+  const { tenant } = gateway.config.gateway;
   try {
-    const { tenant } = gateway.config.gateway;
     const status = await gateway.upstreams.connect(rule.name, { principal, tenant });
     if ('reason' in status) {
-      // The client is served all the same: it sees no tools, and its log tells why.
       print.note('quarantined', 'red', `  ${rule.name}: ${status.reason}`);
       print.next(`palisade upstream show ${rule.name}`);
     }
+    return 0;
   } catch (error) {
-    await gateway.close();
     if (!(error instanceof CodedError) || error.code !== 'tier/upstream-failed') throw error;
-    throw new CodedError(error.code, `Cannot wrap "${rule.name}": ${error.message}`, {
-      remedy: rule.tier === 'c' ? IN_THE_JAIL : error.remedy,
-    });
+    const remedy = rule.tier === 'c' ? IN_THE_JAIL : error.remedy;
+    return printError(
+      print,
+      new CodedError(error.code, `Cannot wrap "${rule.name}": ${error.message}`, { remedy }),
+    );
   }
-  return serveClient(invocation, { ...gateway, registry: gateway.registry.ofUpstreams() });
 }
 
 /** Programs whose first plain argument names the server better than they do. */
-const RUNNERS = /^(?:node|npx|bunx?|deno|uvx?|python[0-9.]*|pipx|ruby|java|sh|bash)$/;
+const RUNNERS =
+  /^(?:node|npx|npm|pnpm|yarn|bunx?|deno|uvx?|python[0-9.]*|pipx|ruby|java|sh|bash|docker|podman)$/;
+const RUNNER_WORDS: readonly string[] = ['run', 'exec', 'dlx', 'x', 'tool'];
+/** Options of runners whose value is the next argument, and names no server. */
+const VALUED =
+  /^(?:--from|--with|--python|--env|--env-file|--mount|--volume|--name|--network|--user|--workdir|-e|-v|-u|-w)$/;
 /** What packages commonly call their entry or its folder, which distinguishes no server. */
-const GENERIC_NAME = /^(?:index|main|cli|server|dist|build|out|lib|src|bin)$/;
+const GENERIC_NAME = /^(?:index|main|cli|server|mcp|mcp-server|dist|build|out|lib|src|bin)$/;
+/** What says only that a package is an MCP server: `server-filesystem`, `mcp-server-git`, `github-mcp-server`. */
+const AFFIXES = /^(?:mcp-server-|server-|mcp-)|(?:-mcp-server|-mcp|-server)$/g;
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const RISKS = ['low', 'medium', 'high'] as const;
 const TIERS = ['b', 'c'] as const;
@@ -115,17 +138,21 @@ function readName(raw: string): string | null {
   return NAME.test(raw) ? raw : null;
 }
 
-/** `npx -y @acme/files-server@1` is called files-server, and so is `node /opt/files-server/dist/index.js`. */
+/** `npx -y @modelcontextprotocol/server-filesystem@1` is called filesystem, and so is `node /opt/filesystem/dist/index.js`. */
 export function madeName(command: readonly string[]): string {
   const [program = '', ...args] = command;
-  const plain = args.find((word) => !word.startsWith('-') && word !== 'run' && word !== 'exec');
+  const plain = args.find(
+    (word, i) => !word.startsWith('-') && !RUNNER_WORDS.includes(word) && !VALUED.test(args[i - 1] ?? ''),
+  );
   const word = RUNNERS.test(basename(program)) && plain !== undefined ? plain : program;
-  const parts = word.replace(/(?<=.)@[^/]*$/, '').split('/');
+  const parts = word.replace(/(?<=.)[@:][^/]*$/, '').split('/');
   const last = parts.pop() ?? '';
   const own = nameFrom(last.slice(0, last.length - extname(last).length));
   if (!NAME.test(own)) return 'upstream';
   const above = parts.reverse().map(nameFrom);
-  return [own, ...above].find((name) => NAME.test(name) && !GENERIC_NAME.test(name)) ?? own;
+  const telling = [own, ...above].find((name) => NAME.test(name) && !GENERIC_NAME.test(name)) ?? own;
+  const short = telling.replaceAll(AFFIXES, '');
+  return NAME.test(short) ? short : telling;
 }
 
 function nameFrom(word: string): string {

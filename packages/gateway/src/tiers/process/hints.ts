@@ -1,0 +1,82 @@
+/*
+ * What a command ran into at the walls of its sandbox, in sentences that name the exact switch. It is read from what the
+ * proxy denied and from what the command printed. Boundary: nothing here looks at the machine, since a command can print
+ * any path; a hint says what the sandbox leaves out, never whether it exists.
+ */
+import { inert } from '../../core/hostile-text.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import { SYSTEM_PATHS } from '../../runner/system.ts';
+
+/** How the operator allows a host or a path, for this kind of run. */
+export type Switches = {
+  readonly host: (host: string) => string;
+  readonly path: (path: string) => string;
+};
+
+type Decided = {
+  readonly verdict: string;
+  /** The denying entry; null where no entry is about the host. */
+  readonly rule: unknown;
+  readonly host: string;
+  readonly port: number;
+};
+
+const MOST_HINTS = 5;
+/** An error message at the end of a longer text is the one that counts. */
+const READ_CHARS = 16_384;
+
+const UNRESOLVED = [
+  /Could not resolve host: ([A-Za-z0-9.-]+)/g,
+  /getaddrinfo [A-Z_]+ ([A-Za-z0-9.-]+)/g,
+  /Failed to resolve '([A-Za-z0-9.-]+)'/g,
+  /lookup ([A-Za-z0-9.-]+)(?: on [^:]+:\d+)?: /g,
+];
+const MISSING =
+  /ENOENT|EACCES|No such file or directory|Permission denied|Cannot find module|can't open file/i;
+const PATH = /(?<![A-Za-z0-9_.~:/-])\/[A-Za-z0-9_.@+/-]{1,500}/g;
+/** In every sandbox, whatever is granted. */
+const PRESENT: readonly string[] = [...SYSTEM_PATHS, '/etc', '/tmp', '/dev', '/proc', '/var/tmp', '/run'];
+
+/** Which hosts and paths the sandbox kept from a command, each with the switch that would allow it. */
+export function hintsFor(
+  { workspace, readOnly }: Pick<ProcessTerms, 'workspace' | 'readOnly'>,
+  { decisions, stderr }: { readonly decisions: readonly Decided[]; readonly stderr: string },
+  switches: Switches,
+): readonly string[] {
+  const text = stderr.slice(-READ_CHARS);
+  const unlisted = decisions.filter(({ verdict, rule }) => verdict === 'deny' && rule === null);
+  const refused = unlisted.map(({ host, port }) => entryOf(host, port));
+  const unresolved = UNRESOLVED.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, host = '']) => host),
+  );
+  const lines = text.split('\n').filter((line) => MISSING.test(line));
+  const present = [workspace, ...readOnly, ...PRESENT];
+  const missing = lines
+    .flatMap((line) => line.match(PATH) ?? [])
+    .filter((path) => !present.some((root) => path === root || path.startsWith(`${root}/`)));
+  return [
+    ...[...new Set([...refused, ...unresolved])].map(
+      (host) => `${inert(host)} is not an allowed host. ${switches.host(inert(host))}`,
+    ),
+    ...[...new Set(missing)].map((path) => `${path} is outside the sandbox. ${switches.path(path)}`),
+  ].slice(0, MOST_HINTS);
+}
+
+/** An entry of an allow-list stands for the ports of the web unless it names another. */
+function entryOf(host: string, port: number): string {
+  return port === 443 || port === 80 ? host : `${host}:${port}`;
+}
+
+/** For commands. */
+export const COMMAND_SWITCHES: Switches = {
+  host: (host) =>
+    `Allow it with --allow-host ${host} of palisade exec, or with process.egress_hosts in palisade.toml.`,
+  path: (path) =>
+    `Allow it with --read-only ${path} of palisade exec, or with process.read_only in palisade.toml.`,
+};
+
+/** For MCP servers. */
+export const SERVER_SWITCHES: Switches = {
+  host: (host) => `Allow it with --allow-host ${host}, or with allow_hosts of the server in palisade.toml.`,
+  path: (path) => `Allow it with --read-only ${path}, or with read_only of the server in palisade.toml.`,
+};
