@@ -1,11 +1,10 @@
-import type { Readable, Writable } from 'node:stream';
 import type { Caller } from '../../core/caller.ts';
 import { ConcurrentCalls } from '../concurrent-calls.ts';
 import { Changes } from './changes.ts';
 import type { Door } from './door.ts';
 import { HttpMcp } from './http.ts';
 import { RequestStates } from './request-states.ts';
-import { serveStreams } from './stdio.ts';
+import { type Streams, serveStreams } from './stdio.ts';
 import { ToolLists } from './tool-lists.ts';
 import { UpstreamOffers } from './upstream-offers.ts';
 
@@ -23,12 +22,7 @@ export type Mcp = {
   /** Answers one HTTP request of a caller whose credential was checked. */
   readonly fetch: (request: Request, caller: Caller) => Promise<Response>;
   /** Serves one client over two streams until the input ends or the signal fires; then all its calls are on record. */
-  readonly serveStdio: (
-    stdin: Readable,
-    stdout: Writable,
-    caller: Caller,
-    signal: AbortSignal,
-  ) => Promise<void>;
+  readonly serveStdio: (streams: Streams, caller: Caller, signal: AbortSignal) => Promise<void>;
   /** Ends all that is open, and waits until every call is on record. */
   readonly close: () => Promise<void>;
 };
@@ -50,8 +44,8 @@ export function makeMcp({ gateway, log, version }: McpOptions): Mcp {
   const serving = new Set<Promise<void>>();
   return {
     fetch: (request, caller) => http.fetch(request, caller),
-    serveStdio: async (stdin, stdout, caller, signal) => {
-      const served = serveStreams(door, { stdin, stdout }, caller, AbortSignal.any([signal, closing.signal]));
+    serveStdio: async (streams, caller, signal) => {
+      const served = serveStreams(door, streams, caller, AbortSignal.any([signal, closing.signal]));
       serving.add(served);
       await served.finally(() => serving.delete(served));
     },

@@ -1,4 +1,4 @@
-import { type JSONRPCMessage, PARSE_ERROR } from '@modelcontextprotocol/server';
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
 import { parseStrict, type StrictLimits } from '../../core/strict-json.ts';
@@ -18,6 +18,7 @@ export type JsonRpcError = {
 
 type Read<T> = Result<T, JsonRpcError>;
 
+const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
 export const SERVER_ERROR = -32_000;
 

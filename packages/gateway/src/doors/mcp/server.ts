@@ -10,19 +10,10 @@ import * as z from 'zod';
 import type { Asking } from './ask-approval.ts';
 import { callTool } from './call-tool.ts';
 import type { Client, Door } from './door.ts';
+import { CAPABILITIES, INSTRUCTIONS, LEGACY_VERSIONS, serverInfo } from './greeting.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { complete } from './upstream-methods.ts';
-
-/** The revisions of the era of `initialize`; the newer one is offered to clients that request any other. */
-const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18'];
-
-const INSTRUCTIONS = [
-  'Every call is decided by policies, runs in a sandbox and leaves a signed receipt.',
-  'A result with isError says why in structuredContent: status, code, message and remedy.',
-  'Where status is "approval_required", ask your user to run what approveWith says, then repeat the identical call.',
-  'Do not work around a refusal.',
-].join(' ');
 
 /** How long a client may cache a list; changes are announced besides. */
 const LISTS_TTL_MS = 60_000;
@@ -34,14 +25,7 @@ const NO_VALIDATOR: jsonSchemaValidator = {
 };
 
 const OPTIONS: ServerOptions = {
-  capabilities: {
-    tools: { listChanged: true },
-    resources: { listChanged: true },
-    prompts: {},
-    completions: {},
-    // Of upstream servers.
-    logging: {},
-  },
+  capabilities: CAPABILITIES,
   supportedProtocolVersions: LEGACY_VERSIONS,
   instructions: INSTRUCTIONS,
   jsonSchemaValidator: NO_VALIDATOR,
@@ -80,7 +64,7 @@ const COMPLETED = {
 /** One client's server: the protocol is the SDK's, everything behind a method is ours. */
 export function makeServer(door: Door, client: Client): Server {
   const { caller } = client;
-  const server = new Server({ name: 'palisade', title: 'Palisade', version: door.version }, OPTIONS);
+  const server = new Server(serverInfo(door.version), OPTIONS);
   server.setRequestHandler('tools/list', PAGED, ({ cursor }) => {
     const page = door.tools.page(caller, cursor);
     if (page === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid cursor');

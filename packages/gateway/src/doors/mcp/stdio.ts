@@ -22,7 +22,12 @@ import type { ToolLists } from './tool-lists.ts';
 /** Requests of one connection that are open at once; calls have a limit of their own, of the operator's. */
 const MOST_OPEN = 1_024;
 
-type Streams = { readonly stdin: Readable; readonly stdout: Writable };
+export type Streams = {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** The id of the request that was answered before the streams were handed over; null where none was. */
+  readonly answered?: MessageId | null;
+};
 
 /**
  * Serves one client over two streams, until the input ends or the signal fires. By then every call of it has ended and is
@@ -90,6 +95,7 @@ class StdioWire implements Transport {
   readonly #lines: Lines;
   /** Requests that were not answered yet: an id is unique among them, or a cancellation would be ambiguous. */
   readonly #open = new Set<MessageId>();
+  #answered: MessageId | null;
   #drained: Promise<void> | null = null;
   #isClosed = false;
 
@@ -97,6 +103,7 @@ class StdioWire implements Transport {
     const { input, http } = gateway.config;
     this.#tools = tools;
     this.#streams = streams;
+    this.#answered = streams.answered ?? null;
     this.#limits = messageLimits(input, http.maxBodyBytes);
     this.#lines = new Lines(http.maxBodyBytes, {
       onLine: (line) => this.#take(line),
@@ -112,11 +119,15 @@ class StdioWire implements Transport {
     stdin.once('error', this.#onEnd);
     // It stays: what cannot be written after the end has no reader.
     stdout.on('error', this.#onEnd);
-    if (stdin.readableEnded || stdin.destroyed) this.#onEnd();
+    // Not now: the SDK is about to set what is called at the end.
+    if (stdin.readableEnded || stdin.destroyed) setImmediate(this.#onEnd);
   }
 
   send(message: JSONRPCMessage): Promise<void> {
-    if ('id' in message && !('method' in message)) this.#open.delete(message.id as MessageId);
+    if ('id' in message && !('method' in message)) {
+      this.#open.delete(message.id as MessageId);
+      if (message.id === this.#answered) return this.#leaveOut(message);
+    }
     return this.#write(this.#textOf(message));
   }
 
@@ -165,6 +176,12 @@ class StdioWire implements Transport {
     return this.#open.size < MOST_OPEN
       ? null
       : errorOf(id, SERVER_ERROR, `Busy: ${MOST_OPEN} requests are open`);
+  }
+
+  /** The client has this answer already; should the SDK have refused the request, the client is not served. */
+  async #leaveOut(message: JSONRPCMessage): Promise<void> {
+    this.#answered = null;
+    if (!('result' in message)) await this.close();
   }
 
   /** A page of tools is written from the cache; everything else is serialized now. */

@@ -35,7 +35,8 @@ class StreamTransport implements Transport {
       this.#text = lines.pop() ?? '';
       for (const line of lines) this.onmessage?.(JSON.parse(line));
     });
-    const served = this.#mcp.serveStdio(this.#stdin, this.#stdout, CALLER, new AbortController().signal);
+    const streams = { stdin: this.#stdin, stdout: this.#stdout };
+    const served = this.#mcp.serveStdio(streams, CALLER, new AbortController().signal);
     void served.then(() => this.onclose?.());
   }
 

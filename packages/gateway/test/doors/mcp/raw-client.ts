@@ -55,7 +55,7 @@ export class RawClient {
 
   constructor(mcp: Mcp, caller: Caller = CALLER, signal: AbortSignal = new AbortController().signal) {
     this.stdout.on('data', (chunk: Buffer) => this.#read(chunk.toString()));
-    this.served = mcp.serveStdio(this.stdin, this.stdout, caller, signal);
+    this.served = mcp.serveStdio({ stdin: this.stdin, stdout: this.stdout }, caller, signal);
   }
 
   /** Every message that came so far. */

@@ -6,7 +6,8 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { Principal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { makeLog } from '../../../telemetry/log.ts';
-import { makeMcp } from '../../mcp/index.ts';
+import { answerEarly } from '../../mcp/answer-early.ts';
+import type { MessageId } from '../../mcp/message.ts';
 import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
 import { printError } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
@@ -16,11 +17,21 @@ const UNNAMED_CLIENT: Principal = { kind: 'agent', name: 'mcp' };
 
 export async function mcp(invocation: Invocation): Promise<number> {
   clientOf(invocation);
-  return serveClient(invocation, await invocation.openGateway({ isLasting: true }));
+  const answered = await greet(invocation);
+  return serveClient(invocation, await invocation.openGateway({ isLasting: true }), answered);
+}
+
+/** Answers the first request of the client before anything that takes long. */
+function greet({ edge }: Invocation): Promise<MessageId | null> {
+  return answerEarly(edge.stdin as Readable, edge.stdout as Writable, edge.version);
 }
 
 /** Serves the client on standard input and output until it disconnects, and closes the gateway. */
-async function serveClient(invocation: Invocation, gateway: Opened<Gateway>): Promise<number> {
+async function serveClient(
+  invocation: Invocation,
+  gateway: Opened<Gateway>,
+  answered: MessageId | null,
+): Promise<number> {
   const { edge, signal } = invocation;
   const principal = clientOf(invocation);
   const approver: Principal = { kind: 'user', name: edge.env.user ?? 'local' };
@@ -28,6 +39,7 @@ async function serveClient(invocation: Invocation, gateway: Opened<Gateway>): Pr
   const write = (line: string) => void edge.stderr.write(line);
   const log = makeLog({ level: config.log.level, clock, redact, write });
   if (policy.problems.length > 0) log('warn', 'policies-have-problems', { count: policy.problems.length });
+  const { makeMcp } = await import('../../mcp/index.ts');
   const mcp = makeMcp({ gateway, log, version: edge.version });
   // A client that no longer reads is treated like one that has closed the input.
   const unread = new AbortController();
@@ -37,7 +49,8 @@ async function serveClient(invocation: Invocation, gateway: Opened<Gateway>): Pr
   const caller: Caller = { principal, tenant, scopes, credential: 'process', approver };
   try {
     const until = AbortSignal.any([signal, unread.signal]);
-    await mcp.serveStdio(edge.stdin as Readable, edge.stdout as Writable, caller, until);
+    const [stdin, stdout] = [edge.stdin as Readable, edge.stdout as Writable];
+    await mcp.serveStdio({ stdin, stdout, answered }, caller, until);
   } finally {
     await mcp.close();
     await gateway.close();
@@ -60,6 +73,7 @@ const IN_THE_JAIL =
 export async function wrap(invocation: Invocation): Promise<number> {
   const rule = wrappedRule(invocation);
   const principal = clientOf(invocation);
+  const answered = await greet(invocation);
   const gateway = await invocation.openGateway({ upstreams: [rule], isLasting: true });
   // The client is served in any case: in place of the tools it sees why there are none.
   const status = await connectTo(invocation, gateway, rule, principal).catch(async (error: unknown) => {
@@ -67,7 +81,7 @@ export async function wrap(invocation: Invocation): Promise<number> {
     throw error;
   });
   const served = { ...gateway, registry: gateway.registry.ofUpstreams() };
-  return (await serveClient(invocation, served)) || status;
+  return (await serveClient(invocation, served, answered)) || status;
 }
 
 /** Connects to the wrapped server; returns the exit status, after an explanation where there are no tools. */

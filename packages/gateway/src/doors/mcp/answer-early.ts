@@ -1,0 +1,77 @@
+import type { Readable, Writable } from 'node:stream';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import { greeting } from './greeting.ts';
+import { type MessageId, readMessage } from './message.ts';
+
+/*
+ * Clients wait for the answer to `initialize` at each of their starts, and give up on servers that are slow. The answer
+ * depends on nothing that takes long, so it is written before the SDK is loaded and the gateway is opened. What was read
+ * is put back: the SDK sees the same message, and its equal answer to it is left out (see `stdio.ts`). So there is one
+ * reader of the protocol, and this only runs ahead of it. A message of any other form is left to it altogether.
+ */
+
+const NEWLINE = 0x0a;
+/** What a client says of itself is short. */
+const LIMITS = { maxBytes: 64 * 1024, maxDepth: 16 };
+/** A client that writes later than this waits until everything is loaded. */
+const WAIT_MS = 100;
+
+/** Answers `initialize` if it is the first message; resolves with its id, or null where it was not answered. */
+export async function answerEarly(
+  stdin: Readable,
+  stdout: Writable,
+  version: string,
+): Promise<MessageId | null> {
+  const read = await firstBytes(stdin);
+  const end = read.indexOf(NEWLINE);
+  const asked = end === -1 ? null : initializeIn(read.subarray(0, end));
+  if (read.length > 0) stdin.unshift(read);
+  if (asked === null) return null;
+  const { id, requested } = asked;
+  const text = JSON.stringify({ result: greeting(requested, version), jsonrpc: '2.0', id });
+  // What else happens here takes long and leaves no time for writing.
+  await new Promise<void>((resolve) => stdout.write(`${text}\n`, () => resolve()));
+  return id;
+}
+
+/** What has arrived when there is a whole line, too much, no more to come, or no time left. */
+function firstBytes(stdin: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  return new Promise((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      stdin.off('readable', take);
+      stdin.off('end', finish);
+      stdin.off('error', finish);
+      resolve(stdin.readableEnded ? Buffer.alloc(0) : Buffer.concat(chunks));
+    };
+    const take = () => {
+      for (let chunk: Buffer | null = stdin.read(); chunk !== null; chunk = stdin.read()) {
+        chunks.push(chunk);
+        const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+        if (chunk.includes(NEWLINE) || bytes > LIMITS.maxBytes) return finish();
+      }
+    };
+    const timer = setTimeout(finish, WAIT_MS);
+    stdin.on('readable', take);
+    stdin.once('end', finish);
+    stdin.once('error', finish);
+  });
+}
+
+type Initialize = { readonly id: MessageId; readonly requested: string };
+
+/** Boundary: only a request of exactly the known form is answered ahead of the SDK, which checks it again. */
+function initializeIn(line: Uint8Array): Initialize | null {
+  const read = readMessage(line, LIMITS);
+  if (!read.ok || !('method' in read.value) || !('id' in read.value)) return null;
+  const { id, method, params } = read.value;
+  if (method !== 'initialize' || !isJsonObject((params ?? null) as Json)) return null;
+  const { protocolVersion, capabilities, clientInfo } = params as Record<string, Json>;
+  if (typeof protocolVersion !== 'string' || !isJsonObject(capabilities ?? null)) return null;
+  if (!Object.values(capabilities ?? {}).every((each) => isJsonObject(each))) return null;
+  const isNamed =
+    isJsonObject(clientInfo ?? null) &&
+    ['name', 'version'].every((key) => typeof (clientInfo as Record<string, Json>)[key] === 'string');
+  return isNamed ? { id, requested: protocolVersion } : null;
+}
