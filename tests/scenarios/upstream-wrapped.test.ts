@@ -131,7 +131,8 @@ describe('palisade mcp wrap', () => {
     const second = wrap(directories, '--name', 'files', '--risk', 'low');
     await second.greet();
     // In place of its tools the agent sees why there are none.
-    const [status, ...others] = (await second.ask('tools/list')).result?.tools as JsonObject[];
+    const { result } = await second.ask('tools/list');
+    const [status, ...others] = (result?.tools ?? []) as JsonObject[];
     expect(others).toEqual([]);
     expect(status).toMatchObject({
       name: 'palisade_upstreams',
