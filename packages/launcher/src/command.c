@@ -36,11 +36,12 @@ _Noreturn void become_command(int outer_proc, pid_t parent)
     for (size_t i = 0; i < plan.kept_count; i++) must(fcntl((int)plan.kept[i], F_SETFD, 0) == 0, "keep");
     limit_resources();
     apply_filter();
-    send_connects();
     if (!is_status_left()) {
         report_facts();
         report_pid(outer_proc);
     }
+    /* After the facts: the filter that they prove is that of the sandbox, not this one. */
+    send_connects();
     require_held();
     char **variables = plan.has_own_variables ? plan.variables : environ;
     if (executable_error == 0 && executable >= 0)

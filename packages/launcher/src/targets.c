@@ -9,13 +9,13 @@
 
 #include "options.h"
 #include "proc.h"
-#include "report.h"
 #include "targets.h"
 
 /* Sockets that are remembered on each side, so that whoever listens there sees one empty connection of ours. */
 enum { MAX_KNOWN = 64 };
 
 static dev_t own_devices[MAX_OWN];
+static size_t own_count;
 /* Sockets whose side is known. They are kept open, so that their numbers stay theirs. */
 struct known {
     int files[MAX_KNOWN];
@@ -23,13 +23,12 @@ struct known {
 };
 static struct known inside, outside;
 
-/* Before the command begins: what it mounts or replaces later is not asked. */
+/* Before the command begins: what it puts in their place later is not asked. One that is not there vouches for nothing. */
 void look_at_own(void)
 {
     for (size_t i = 0; i < plan.own_count; i++) {
         struct stat status;
-        must(stat(plan.own[i], &status) == 0, "connects");
-        own_devices[i] = status.st_dev;
+        if (stat(plan.own[i], &status) == 0) own_devices[own_count++] = status.st_dev;
     }
 }
 
@@ -105,7 +104,7 @@ int judge_target(int file, int target)
     socklen_t size = sizeof type, peer_size = sizeof peer;
     if (fstat(target, &status) != 0) return errno;
     if (!S_ISSOCK(status.st_mode)) return ECONNREFUSED;
-    for (size_t i = 0; i < plan.own_count; i++)
+    for (size_t i = 0; i < own_count; i++)
         if (own_devices[i] == status.st_dev) return 0;
     if (is_among(&inside, &status)) return 0;
     if (is_among(&outside, &status)) return EACCES;

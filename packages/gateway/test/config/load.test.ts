@@ -48,6 +48,7 @@ describe('loadConfig() gives', () => {
         cpuMs: 1_200_000,
         memoryBytes: 2_147_483_648,
         outputBytes: 1_048_576,
+        outputOverflow: 'cut',
         fileBytes: 268_435_456,
         processes: 512,
         openFiles: 1024,
