@@ -130,7 +130,7 @@ export function termsOf(
       ...{ fileBytes: 2 ** 28, processes: 128, openFiles: 1024, egressBytes: 2 ** 30 },
     },
     ...{
-      outputOverflow: 'cut',
+      outputOverflow: 'kill',
       egress: 'strict',
       egressHosts: hosts,
       secrets: [],
