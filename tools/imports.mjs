@@ -30,6 +30,7 @@ export const LEVELS = [
     'identity',
     'results',
     'upstreams',
+    'packages',
   ],
   ['registry', 'plugins', 'builder', 'notify'],
   ['tiers'],

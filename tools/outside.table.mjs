@@ -97,6 +97,7 @@ export const OUTSIDE = [
       journal: 'It writes exports and checkpoints.',
       vault: 'It keeps the sealed secrets and their key file.',
       skills: 'It reads archives and keeps the unpacked artifacts.',
+      packages: 'It keeps the files of fetched packages, and compares them with their digests.',
       runner:
         'It looks at the program, the workspace and the paths that a command names, and writes nothing.',
       'tiers/cgroup': 'The control groups of the kernel are files.',

@@ -23,12 +23,15 @@ import { auditOnSchedule, openSkills } from './invoke/skills/audit.ts';
 import { Journal, Roller } from './journal/journal.ts';
 import { Segments } from './journal/segments.ts';
 import { type Notifier, openNotifier } from './notify/notify.ts';
+import { packagedServer } from './packages/packaged-server.ts';
+import { packagesIn } from './packages/store.ts';
 import type { PolicyEngine } from './policy/engine.ts';
 import type { CheckedSets } from './policy/memory.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
 import { UpstreamTools } from './registry/upstream-tools.ts';
+import { searchFor } from './runner/executable.ts';
 import { openRunner } from './runner/settings.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
@@ -163,7 +166,7 @@ const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
 async function buildGateway(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
   const { config, clock } = records;
   const { stateDir, env, cwd = null, workspaces: granted = [] } = options;
-  const rules = options.upstreams ?? config.upstreams;
+  const rules = packagedServers(records, options);
   const place = { ...options, home: env.home, cwd, granted, upstreams: rules };
   const runner = openRunner(config, { ...place, gitIdentity: readGitIdentity(env.home) }, clock);
   const upstreamTools = new UpstreamTools({ reader: records.store, rules });
@@ -220,6 +223,19 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     ...gateway,
     close: keepGoing(gateway, { ...options, records, notifier, closeTiers: opened.close }),
   };
+}
+
+/** The servers that are configured, each with the command of its package where one was fetched for it. */
+function packagedServers({ config, store }: Opened<Records>, options: OpenOptions): readonly UpstreamRule[] {
+  const rules = options.upstreams ?? config.upstreams;
+  if (rules.length === 0) return rules;
+  const { searchPath } = config.process;
+  // A node that a jail does not show with the system is shown by itself.
+  const own = realpathSync(process.execPath);
+  const isFound = searchFor('node', { searchPath, workspace: options.stateDir }) !== null;
+  const node = isFound ? { command: 'node', readOnly: [] } : { command: own, readOnly: [own] };
+  const directory = packagesIn(options.stateDir);
+  return rules.map((rule) => packagedServer(rule, { reader: store, directory, node }));
 }
 
 type UpstreamParts = Pick<UpstreamServersOptions, 'rules' | 'tools' | 'settings' | 'deps' | 'lifeMs'>;

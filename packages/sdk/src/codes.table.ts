@@ -444,6 +444,26 @@ export const CODES = {
     'The modules of the skill could not be built.',
     'Read the output of the compiler and correct the source.',
   ),
+  'package/unknown': refused(
+    404,
+    'The package of the server was not fetched.',
+    'Fetch it with `palisade package add -- COMMAND`; list the packages with `palisade package list`.',
+  ),
+  'package/refused': refused(
+    422,
+    'The command line or the package cannot be used.',
+    'Read the message; install the server yourself and wrap the installed program with --read-only.',
+  ),
+  'package/changed': refused(
+    403,
+    'The files of the package differ from those that were fetched.',
+    'Find out what changed them, then fetch the package again with `palisade package update SOURCE`.',
+  ),
+  'package/fetch-failed': failed(
+    502,
+    'The package could not be fetched.',
+    'Read the output of the installer; allow another host of the registry with --allow-host.',
+  ),
   'journal/unknown-record': refused(
     404,
     'No journal record or receipt has this number or call id.',

@@ -5,7 +5,11 @@ export type BudgetRule = Section<'budget[]'>;
 /** A secret that calls may request: the run gets a placeholder, and only the named hosts get the value. */
 export type SecretRule = Section<'secret[]'>;
 
-export type UpstreamRule = Section<'upstream[]'> & { readonly prefix: string };
+export type UpstreamRule = Section<'upstream[]'> & {
+  readonly prefix: string;
+  /** Where its command runs a package that was fetched: the directory of packages, and the digest. */
+  readonly package?: { readonly directory: string; readonly digest: string };
+};
 
 export type VaultConfig = Section<'vault'>;
 export type HttpConfig = Section<'http'>;

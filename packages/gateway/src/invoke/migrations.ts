@@ -2,6 +2,7 @@ import { approvalMigrations } from '../approval/approval.ts';
 import { budgetMigrations } from '../budget/rule.ts';
 import { identityMigrations } from '../identity/tokens.ts';
 import { journalMigrations } from '../journal/head.ts';
+import { packageMigrations } from '../packages/pins.ts';
 import { policyMigrations } from '../policy/memory.ts';
 import { recordingMigrations } from '../recordings/recordings.ts';
 import { resultMigrations } from '../results/keys.ts';
@@ -22,4 +23,5 @@ export const MIGRATIONS = [
   ...identityMigrations,
   ...resultMigrations,
   ...upstreamMigrations,
+  ...packageMigrations,
 ];

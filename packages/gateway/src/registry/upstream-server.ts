@@ -3,10 +3,13 @@
  * recorded like every command, under its own name, so that policies can refer to it; no caller can request it directly,
  * and it acts only through calls of its tools.
  */
+import type { Code } from '@palisade/sdk';
 import type { UpstreamRule } from '../config/config.ts';
+import { CodedError } from '../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
-import { refuse } from '../core/outcome.ts';
+import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
+import { requireFetched } from '../packages/packaged-server.ts';
 import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
 import { settle } from '../runner/forbidden.ts';
 import { allowListOf } from '../runner/host-lists.ts';
@@ -39,7 +42,25 @@ export function serverTool(rule: UpstreamRule): Tool {
 
 /** The same server, for a session that starts it. */
 export function startedServer(rule: UpstreamRule, settings: RunnerSettings, deps: RunnerDeps): Tool {
-  return makeServer(rule, async () => prepareCommand(inputOf(rule), settingsFor(rule, settings), deps));
+  return makeServer(rule, async () => {
+    const refused = refusalOfPackage(rule);
+    return refused ?? prepareCommand(inputOf(rule), settingsFor(rule, settings), deps);
+  });
+}
+
+/** Boundary: a package starts as it was fetched, or not at all. */
+function refusalOfPackage(rule: UpstreamRule): Refused | null {
+  try {
+    requireFetched(rule);
+    return null;
+  } catch (error) {
+    if (!(error instanceof CodedError) || !isPackageCode(error.code)) throw error;
+    return refuse(error.code, error.message, error.remedy);
+  }
+}
+
+function isPackageCode(code: Code): code is Extract<RefusedCode, `package/${string}`> {
+  return code.startsWith('package/');
 }
 
 function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool {

@@ -72,6 +72,8 @@ export type CallContext = {
   /** Left out: the caller shows no questions of upstream servers. */
   readonly onQuestion?: ((question: RunQuestion) => Promise<RunAnswer>) | undefined;
   readonly dialogue?: Dialogue | undefined;
+  /** The operator's allow-list for this command, in place of the one for all commands; no door offers this. */
+  readonly hosts?: AllowList | undefined;
 };
 
 /** The same as `invoke` passes it to an executor, with what binds the run to the policies. */
@@ -84,8 +86,6 @@ export type RunContext = CallContext & {
 export type Dialogue = {
   /** Receives its standard input once its isolation is proved; what it writes goes to `onOutput` and is not kept. */
   readonly onStdin: (stdin: StdinWriter) => void;
-  /** The operator's allow-list for this command, in place of the one for all commands. */
-  readonly hosts: AllowList;
 };
 
 /** How a command would be started, for display; it joins control groups only when it runs. */

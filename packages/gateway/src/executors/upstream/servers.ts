@@ -8,6 +8,7 @@ import type { UpstreamRule } from '../../config/config.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Principal } from '../../core/principal.ts';
+import { requireFetched } from '../../packages/packaged-server.ts';
 import { startedServer } from '../../registry/upstream-server.ts';
 import type { UpstreamTools } from '../../registry/upstream-tools.ts';
 import { allowListOf } from '../../runner/host-lists.ts';
@@ -60,8 +61,9 @@ export class UpstreamServers {
 
   /** Connects to a server and compares what it offers with what was accepted. Throws where it cannot be reached. */
   async connect(name: string, requester: Requester): Promise<OfferStatus> {
-    this.ruleOf(name);
+    const rule = this.ruleOf(name);
     try {
+      requireFetched(rule);
       const status = await this.sessions.use(name, requester, CONNECT_MS, async (opened) => opened.status);
       this.tools.reached(name, 'reason' in status ? status.reason : null);
       return status;

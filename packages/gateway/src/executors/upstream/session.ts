@@ -203,7 +203,8 @@ export class Session {
     };
     const outcome = await startServer(server, call, {
       signal: this.#stop.signal,
-      dialogue: { onStdin, hosts },
+      dialogue: { onStdin },
+      hosts,
       onOutput: (stream, chunk) => {
         if (stream === 'stdout') this.#peer.take(chunk);
       },

@@ -122,8 +122,8 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
   let before: Before | null = null;
   try {
     const { runner, egressBytes } = job;
-    const { stillPermitted: mayGoOn, dialogue } = context;
-    network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts: dialogue?.hosts });
+    const { stillPermitted: mayGoOn, dialogue, hosts } = context;
+    network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts });
     before = await lookBefore(kit, { held, terms, id: runner.id, isKept });
     demandUnchanged(job, held);
     const wish = { id: job.runner.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };

@@ -1,6 +1,9 @@
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
+import { shellWord } from '../../../core/hostile-text.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
+import { sentenceOf } from '../../../core/result.ts';
+import { readPackageCommand } from '../../../packages/read-command.ts';
 import { ForbiddenPlaces, settle } from '../../../runner/forbidden.ts';
 import { demandRoot } from '../../../runner/roots.ts';
 import { listOf, textOf, wrongUsage } from '../input.ts';
@@ -30,8 +33,6 @@ import { isValid, type MintedToken, makeToken, revoke } from './tokens.ts';
 
 /** In a dry run, in place of the token that would be made. */
 const TOKEN_TO_COME = 'pls_TOKEN_TO_BE_MADE';
-/** Programs that download what they start. */
-const DOWNLOADERS = /(?:^|[\\/])(?:npx|bunx|pnpx|uvx|pipx)(?:\.cmd|\.exe)?$/;
 const FLAGS = ['http', 'project', 'wrap', 'workspace', 'dry-run', 'file', 'name', 'as'];
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -240,11 +241,14 @@ function wrapNotes(
   notes.push(
     `${server} runs in a sandbox now: it has no network, and its tool calls need your approval. Flags of \`palisade mcp wrap\` before "--" in the entry change that.`,
   );
-  const [program = ''] = wrappedIn(client, entry) ?? argvOf(client, entry) ?? [];
-  if (DOWNLOADERS.test(program))
+  const command = wrappedIn(client, entry) ?? argvOf(client, entry) ?? [];
+  const read = readPackageCommand(command);
+  if (read?.ok === true)
     notes.push(
-      `${basename(program)} cannot download anything in the sandbox. Install the server, and have the entry start the installed files.`,
+      `Its package is fetched once, by you: \`palisade package add -- ${command.map(shellWord).join(' ')}\`.`,
     );
+  if (read?.ok === false)
+    notes.push(`${server} does not start: ${sentenceOf(read.problem)}. ${read.problem.hint}`);
   const variables = variablesIn(entry);
   if (variables.length > 0)
     notes.push(

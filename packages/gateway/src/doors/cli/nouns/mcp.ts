@@ -64,7 +64,7 @@ function clientOf(invocation: Invocation): Principal {
 
 /** Why a server that starts by hand most often does not start here. */
 const IN_THE_JAIL =
-  'The server starts in a jail: allow its files with --read-only PATH and its hosts with --allow-host ENTRY; install what `npx` or `uvx` would download first.';
+  'The server starts in a jail: allow its files with --read-only PATH and its hosts with --allow-host ENTRY.';
 
 /*
  * One MCP server in a sandbox, for a client that would have started it itself: palisade is the server of the client and the
@@ -100,7 +100,9 @@ async function connectTo(
     }
     return 0;
   } catch (error) {
-    if (!(error instanceof CodedError) || error.code !== 'tier/upstream-failed') throw error;
+    if (!(error instanceof CodedError)) throw error;
+    if (error.code.startsWith('package/')) return printError(print, error);
+    if (error.code !== 'tier/upstream-failed') throw error;
     const remedy = rule.tier === 'c' ? IN_THE_JAIL : error.remedy;
     return printError(
       print,

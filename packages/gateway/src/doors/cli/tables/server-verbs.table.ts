@@ -18,6 +18,10 @@ const CLIENT_AS = {
   'as PRINCIPAL': 'The principal of the client: agent:NAME, user:NAME or service:NAME (default: agent:mcp).',
 };
 
+const REGISTRY = {
+  'registry URL': 'The registry to fetch from (default: that of your npm or pip configuration).',
+};
+
 /** The commands that serve clients, and that manage the MCP servers and tokens behind them. */
 export const SERVER_VERBS: readonly Verb[] = verbs({
   serve: {
@@ -56,6 +60,7 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
     },
     examples: [
       'palisade mcp wrap -- node server.js',
+      'palisade mcp wrap -- npx -y @modelcontextprotocol/server-everything',
       'palisade mcp wrap --risk low --read-only /opt/files-server -- node /opt/files-server/index.js',
       'palisade mcp wrap --name github --allow-host api.github.com --secret github -- github-mcp-server stdio',
     ],
@@ -86,6 +91,38 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
     },
     examples: ['palisade upstream approve files', 'palisade upstream approve files --yes --as user:grace'],
     load: async () => (await import('../nouns/upstream.ts')).approve,
+  },
+  'package add -- COMMAND [ARGS...]': {
+    sentence:
+      'Fetch the package that a command line of npx, uvx or a similar program names, for servers to start from.',
+    flags: { ...REGISTRY, ...ALLOW_HOST, ...AS },
+    examples: [
+      'palisade package add -- npx -y @modelcontextprotocol/server-everything',
+      'palisade package add -- uvx mcp-server-git',
+    ],
+    load: async () => (await import('../nouns/package.ts')).add,
+  },
+  'package list': {
+    sentence: 'List the packages that were fetched, with their versions and digests.',
+    examples: ['palisade package list', 'palisade package list --json'],
+    load: async () => (await import('../nouns/package.ts')).list,
+  },
+  'package update SOURCE': {
+    sentence: 'Fetch a package again; servers that start from another one then need an approval.',
+    flags: { ...REGISTRY, ...ALLOW_HOST, ...AS },
+    examples: ['palisade package update npm:@modelcontextprotocol/server-everything'],
+    load: async () => (await import('../nouns/package.ts')).update,
+  },
+  'package verify [SOURCE]': {
+    sentence: 'Compare the files of one package or of all with what was fetched.',
+    examples: ['palisade package verify', 'palisade package verify pypi:mcp-server-git'],
+    load: async () => (await import('../nouns/package.ts')).verify,
+  },
+  'package remove SOURCE': {
+    sentence: 'Remove a package; servers that start from it no longer do.',
+    flags: AS,
+    examples: ['palisade package remove npm:@modelcontextprotocol/server-everything'],
+    load: async () => (await import('../nouns/package.ts')).remove,
   },
   'token create': {
     sentence: 'Create a token for the HTTP API; it is shown only once.',

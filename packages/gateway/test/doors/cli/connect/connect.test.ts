@@ -402,13 +402,13 @@ describe('palisade connect', () => {
 
   test('says what a wrapped server can no longer do, and keeps its variables in the entry', async () => {
     const { json, write } = makeScratchHome();
-    const entry = '{"command": "npx", "env": {"API_KEY": "k", "B": "1"}}';
+    const entry = '{"command": "npx", "args": ["-y", "@acme/files"], "env": {"API_KEY": "k", "B": "1"}}';
     const path = write(FILE, `{"mcpServers": {"mine": ${entry}}}`);
     const { notes } = await json(['connect', 'cursor', '--wrap', 'mine']);
     expect(notes).toEqual([
       'mine may write to the folder in which Cursor starts it, which must be a project. Name another folder with --workspace DIR.',
       expect.stringContaining('it has no network, and its tool calls need your approval'),
-      'npx cannot download anything in the sandbox. Install the server, and have the entry start the installed files.',
+      'Its package is fetched once, by you: `palisade package add -- npx -y @acme/files`.',
       'Its variables are not passed on (API_KEY, B). Pass what it needs with --env or --secret.',
     ]);
     expect(textOf(path)).toContain('"env": {"API_KEY": "k", "B": "1"}');
