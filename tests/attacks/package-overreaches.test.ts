@@ -61,10 +61,10 @@ describe('a package that is fetched', () => {
   test('is fetched for no agent', async () => {
     const operator = makeOperator();
     const { flags } = await flagsOf(npmRegistry([serverPackage('files-server', '1.0.0')]));
-    const add = ['package', 'add', ...flags, '--as'];
-    const refused = await operator.palisade(...add, 'agent:ada', '--', ...COMMAND);
+    const add = (as: string) => operator.palisade('package', 'add', ...flags, '--as', as, '--', ...COMMAND);
+    const refused = await add('agent:ada');
     expect(refused.err).toContain('policy/denied');
     expect(existsSync(operator.store)).toBe(false);
-    expect((await operator.palisade(...add, 'user:grace', '--', ...COMMAND)).status).toBe(0);
+    expect((await add('user:grace')).status).toBe(0);
   });
 });
