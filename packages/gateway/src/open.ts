@@ -13,6 +13,7 @@ import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/resolve.ts';
 import { upstreamExecutor } from './executors/upstream/index.ts';
+import { packagedServers } from './executors/upstream/packaged-servers.ts';
 import { UpstreamServers, type UpstreamServersOptions } from './executors/upstream/servers.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Line, Opened, Records } from './invoke/gateway.ts';
@@ -23,15 +24,12 @@ import { auditOnSchedule, openSkills } from './invoke/skills/audit.ts';
 import { Journal, Roller } from './journal/journal.ts';
 import { Segments } from './journal/segments.ts';
 import { type Notifier, openNotifier } from './notify/notify.ts';
-import { packagedServer } from './packages/packaged-server.ts';
-import { packagesIn } from './packages/store.ts';
 import type { PolicyEngine } from './policy/engine.ts';
 import type { CheckedSets } from './policy/memory.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
 import { UpstreamTools } from './registry/upstream-tools.ts';
-import { searchFor } from './runner/executable.ts';
 import { openRunner } from './runner/settings.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
@@ -165,10 +163,8 @@ const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
  */
 async function buildGateway(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
   const { config, clock } = records;
-  const { stateDir, env, cwd = null, workspaces: granted = [] } = options;
-  const rules = packagedServers(records, options);
-  const place = { ...options, home: env.home, cwd, granted, upstreams: rules };
-  const runner = openRunner(config, { ...place, gitIdentity: readGitIdentity(env.home) }, clock);
+  const { stateDir, env } = options;
+  const { rules, runner } = buildRules(records, options);
   const upstreamTools = new UpstreamTools({ reader: records.store, rules });
   const { installed: skills, tools: skillTools } = openSkills(records, config, stateDir);
   const registry = new Registry({
@@ -216,8 +212,8 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   const upstream = upstreamExecutor(upstreams, opened.tiers, clock);
   const executors = rules.length === 0 ? opened.tiers : { ...opened.tiers, upstream };
   const { engines, ready, inspect: inspectTiers } = opened;
-  const { workspaces } = runner;
-  const gateway: Gateway = { ...line, executors, upstreams, engines, ready, inspectTiers, workspaces };
+  const rest = { upstreams, engines, ready, inspectTiers, workspaces: runner.workspaces };
+  const gateway: Gateway = { ...line, executors, ...rest };
   return {
     ...records,
     ...gateway,
@@ -225,17 +221,15 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   };
 }
 
-/** The servers that are configured, each with the command of its package where one was fetched for it. */
-function packagedServers({ config, store }: Opened<Records>, options: OpenOptions): readonly UpstreamRule[] {
-  const rules = options.upstreams ?? config.upstreams;
-  if (rules.length === 0) return rules;
-  const { searchPath } = config.process;
-  // A node that a jail does not show with the system is shown by itself.
-  const own = realpathSync(process.execPath);
-  const isFound = searchFor('node', { searchPath, workspace: options.stateDir }) !== null;
-  const node = isFound ? { command: 'node', readOnly: [] } : { command: own, readOnly: [own] };
-  const directory = packagesIn(options.stateDir);
-  return rules.map((rule) => packagedServer(rule, { reader: store, directory, node }));
+/** What is configured of upstream servers and commands, with what the command line and the machine add to it. */
+function buildRules(records: Opened<Records>, options: OpenOptions) {
+  const { config, clock } = records;
+  const { env, cwd = null, workspaces: granted = [] } = options;
+  const place = { ...records, ...options, node: process.execPath };
+  const rules = packagedServers(options.upstreams ?? config.upstreams, place);
+  const owner = { home: env.home, gitIdentity: readGitIdentity(env.home) };
+  const runner = openRunner(config, { ...options, ...owner, cwd, granted, upstreams: rules }, clock);
+  return { rules, runner };
 }
 
 type UpstreamParts = Pick<UpstreamServersOptions, 'rules' | 'tools' | 'settings' | 'deps' | 'lifeMs'>;

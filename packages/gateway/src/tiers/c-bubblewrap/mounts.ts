@@ -256,3 +256,15 @@ function findCovered(path: string): string | undefined {
 function overlap(one: string, other: string): boolean {
   return isWithin(one, other) || isWithin(other, one);
 }
+
+/**
+ * A mount point as it appears in the launcher's list. The kernel writes white space and backslashes as \NNN; the
+ * launcher then writes backslashes, commas and unprintable characters as \xNN.
+ */
+export function mountFact(path: string): string {
+  return Array.from(Buffer.from(path), (byte) => {
+    const sign = String.fromCharCode(byte);
+    if (' \t\n\\'.includes(sign)) return `\\x5c${byte.toString(8).padStart(3, '0')}`;
+    return /^[!-~]$/.test(sign) && sign !== ',' ? sign : `\\x${byte.toString(16).padStart(2, '0')}`;
+  }).join('');
+}

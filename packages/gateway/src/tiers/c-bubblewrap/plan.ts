@@ -286,18 +286,6 @@ export function expectation(
     },
     newNamespaces: ['user', 'pid', 'mnt', 'ipc', 'uts', 'cgroup', ...(isStrict ? ['net'] : [])],
     // Every mount that is not read-only, as the launcher writes it.
-    within: { mounts_rw: writable.map(mountFact).sort() },
+    within: { mounts_rw: writable.map(mounts.mountFact).sort() },
   };
-}
-
-/**
- * A mount point as it appears in the launcher's list. The kernel writes white space and backslashes as \NNN; the
- * launcher then writes backslashes, commas and unprintable characters as \xNN.
- */
-function mountFact(path: string): string {
-  return Array.from(Buffer.from(path), (byte) => {
-    const sign = String.fromCharCode(byte);
-    if (' \t\n\\'.includes(sign)) return `\\x5c${byte.toString(8).padStart(3, '0')}`;
-    return /^[!-~]$/.test(sign) && sign !== ',' ? sign : `\\x${byte.toString(16).padStart(2, '0')}`;
-  }).join('');
 }

@@ -16,7 +16,7 @@ import { isGateShut, type LauncherStatus } from '../child/status.ts';
 import type { RunNetwork } from '../network/networks.ts';
 import { reportOf } from '../network/report.ts';
 import type { RunResult } from '../tier.ts';
-import { hintsFor, type Switches } from './hints.ts';
+import { hintsFor, type Switches, withNetworkHint } from './hints.ts';
 import type { LeftBehind } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
 import { limitsHeld } from './proof.ts';
@@ -85,33 +85,6 @@ export function resultOf(tier: CommandTier, finished: Finished, switches: Switch
     execution: { tier: tier.name, executor: tier.executor, isolation },
     ...(report.record === null ? {} : { egress: report.record }),
   };
-}
-
-/** What programs print that cannot reach a host: curl, git, Node, Python, Go, Java, wget. */
-const NO_HOST =
-  /ENOTFOUND|EAI_AGAIN|ENETUNREACH|resolve host|name resolution|Name or service not known|no such host|UnknownHostException|Network is unreachable/i;
-const SEARCHED_BYTES = 64 * 1024;
-const NETWORK_HINT =
-  'This run had no network: allow a host with `palisade exec --allow-host HOST`, or with process.egress_hosts in palisade.toml';
-
-type Unconnected = {
-  readonly terms: Pick<ProcessTerms, 'egress'>;
-  readonly network: unknown;
-  readonly end: Pick<ChildEnd, 'stdout' | 'stderr'>;
-};
-
-/** A command that has no network and looks for it fails with words of its own, or waits until its time is over. */
-export function withNetworkHint(
-  verdict: Verdict | null,
-  { terms, network, end }: Unconnected,
-): Verdict | null {
-  if (verdict === null || network !== null || terms.egress !== 'strict') return verdict;
-  const tail = [end.stderr, end.stdout].map((bytes) =>
-    Buffer.from(bytes.slice(-SEARCHED_BYTES)).toString('latin1'),
-  );
-  const isMissed = verdict.code === 'tier/exited' && tail.some((text) => NO_HOST.test(text));
-  if (!isMissed && verdict.code !== 'tier/timed-out') return verdict;
-  return { ...verdict, message: `${verdict.message}. ${NETWORK_HINT}` };
 }
 
 /** Only a jail keeps anything from a command that failed. */

@@ -67,6 +67,33 @@ function entryOf(host: string, port: number): string {
   return port === 443 || port === 80 ? host : `${host}:${port}`;
 }
 
+/** What programs print that cannot reach a host: curl, git, Node, Python, Go, Java, wget. */
+const NO_HOST =
+  /ENOTFOUND|EAI_AGAIN|ENETUNREACH|resolve host|name resolution|Name or service not known|no such host|UnknownHostException|Network is unreachable/i;
+const SEARCHED_BYTES = 64 * 1024;
+const NETWORK_HINT =
+  'This run had no network: allow a host with `palisade exec --allow-host HOST`, or with process.egress_hosts in palisade.toml';
+
+type Unconnected = {
+  readonly terms: Pick<ProcessTerms, 'egress'>;
+  readonly network: unknown;
+  readonly end: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
+};
+
+/** A command that has no network and looks for it fails with words of its own, or waits until its time is over. */
+export function withNetworkHint<Ending extends { readonly code: string; readonly message: string }>(
+  verdict: Ending | null,
+  { terms, network, end }: Unconnected,
+): Ending | null {
+  if (verdict === null || network !== null || terms.egress !== 'strict') return verdict;
+  const tail = [end.stderr, end.stdout].map((bytes) =>
+    Buffer.from(bytes.slice(-SEARCHED_BYTES)).toString('latin1'),
+  );
+  const isMissed = verdict.code === 'tier/exited' && tail.some((text) => NO_HOST.test(text));
+  if (!isMissed && verdict.code !== 'tier/timed-out') return verdict;
+  return { ...verdict, message: `${verdict.message}. ${NETWORK_HINT}` };
+}
+
 /** For commands. */
 export const COMMAND_SWITCHES: Switches = {
   host: (host) =>

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { signalName } from '../../../src/tiers/child/starter-protocol.ts';
-import { cpuMsOf, outputOfRun, verdictOf, withNetworkHint } from '../../../src/tiers/process/ending.ts';
+import { cpuMsOf, outputOfRun, verdictOf } from '../../../src/tiers/process/ending.ts';
+import { withNetworkHint } from '../../../src/tiers/process/hints.ts';
 import { BROKEN_OFF, sampleRan } from './sample.ts';
 
 type Changes = Parameters<typeof sampleRan>[0];
