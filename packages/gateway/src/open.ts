@@ -255,9 +255,10 @@ type Closing = OpenOptions & {
 
 /** Starts the background work of a long-lived gateway; returns the function that ends it and everything else. */
 function keepGoing(gateway: Gateway, closing: Closing): () => Promise<void> {
-  const { isLasting, records, notifier, closeTiers } = closing;
+  const { isLasting, upstreams: named, records, notifier, closeTiers } = closing;
   const { upstreams, skills } = gateway;
-  if (isLasting === true) void upstreams.discoverAll(records.config.gateway.tenant);
+  // The caller who names a server connects to it; a second session would be ended when its first offer is held.
+  if (isLasting === true && named === undefined) void upstreams.discoverAll(records.config.gateway.tenant);
   const stopAudits = isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
   return async () => {
     await stopAudits();

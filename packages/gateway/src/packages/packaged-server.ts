@@ -48,12 +48,15 @@ export function programOf(
 }
 
 /** Refuses a server whose package was not fetched, or is no longer what was fetched. */
+export function requireWhole(rule: UpstreamRule): void {
+  requireFetched(rule);
+  const { package: found } = rule;
+  if (found !== undefined) requirePackage(found.directory, found.digest as Digest);
+}
+
+/** Refuses a server whose package was not fetched; its files are not read. */
 export function requireFetched({ name, command, package: found }: UpstreamRule): void {
-  if (found !== undefined) {
-    requirePackage(found.directory, found.digest as Digest);
-    return;
-  }
-  const read = readPackageCommand(command);
+  const read = found === undefined ? readPackageCommand(command) : null;
   if (read === null) return;
   if (!read.ok) {
     const { hint } = read.problem;

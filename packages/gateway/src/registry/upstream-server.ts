@@ -9,7 +9,7 @@ import { CodedError } from '../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
-import { requireFetched } from '../packages/packaged-server.ts';
+import { requireWhole } from '../packages/packaged-server.ts';
 import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
 import { settle } from '../runner/forbidden.ts';
 import { allowListOf } from '../runner/host-lists.ts';
@@ -51,7 +51,7 @@ export function startedServer(rule: UpstreamRule, settings: RunnerSettings, deps
 /** Boundary: a package starts as it was fetched, or not at all. */
 function refusalOfPackage(rule: UpstreamRule): Refused | null {
   try {
-    requireFetched(rule);
+    requireWhole(rule);
     return null;
   } catch (error) {
     if (!(error instanceof CodedError) || !isPackageCode(error.code)) throw error;

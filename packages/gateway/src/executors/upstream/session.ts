@@ -133,7 +133,8 @@ export class Session {
       // How the command ended says more than that it no longer answers.
       if (this.isOver) await this.ended;
       this.end(error instanceof Error ? error.message : 'it broke', 0);
-      throw new CodedError('tier/upstream-failed', this.reasonFor(error));
+      const remedy = this.#outcome?.status === 'refused' ? this.#outcome.remedy : undefined;
+      throw new CodedError('tier/upstream-failed', this.reasonFor(error), { remedy });
     } finally {
       clearTimeout(timer);
     }

@@ -1,5 +1,6 @@
 import { basename, extname, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { CODES } from '@palisade/sdk';
 import type { UpstreamRule } from '../../../config/config.ts';
 import type { Caller } from '../../../core/caller.ts';
 import { CodedError } from '../../../core/coded-error.ts';
@@ -64,7 +65,7 @@ function clientOf(invocation: Invocation): Principal {
 
 /** Why a server that starts by hand most often does not start here. */
 const IN_THE_JAIL =
-  'The server starts in a jail: allow its files with --read-only PATH and its hosts with --allow-host ENTRY.';
+  'The server starts in a jail: allow what it reads with --read-only PATH, the directory that it writes to with --workspace DIR, and its hosts with --allow-host ENTRY.';
 
 /*
  * One MCP server in a sandbox, for a client that would have started it itself: palisade is the server of the client and the
@@ -103,7 +104,8 @@ async function connectTo(
     if (!(error instanceof CodedError)) throw error;
     if (error.code.startsWith('package/')) return printError(print, error);
     if (error.code !== 'tier/upstream-failed') throw error;
-    const remedy = rule.tier === 'c' ? IN_THE_JAIL : error.remedy;
+    const isUsual = error.remedy === CODES[error.code].remedy;
+    const remedy = rule.tier === 'c' && isUsual ? IN_THE_JAIL : error.remedy;
     return printError(
       print,
       new CodedError(error.code, `Cannot wrap "${rule.name}": ${error.message}`, { remedy }),
