@@ -65,6 +65,7 @@ test('a package whose files were changed in the store does not start', async () 
     status: 2,
     out: expect.stringMatching(/^✗ npm:files-server/),
   });
+  expect((await palisade('doctor')).out).toContain('✗ packages: Cannot use the package at');
   expect((await palisade('package', 'remove', 'npm:files-server')).status).toBe(0);
   expect(readdirSync(store)).toEqual([]);
 });

@@ -4,6 +4,8 @@ import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Gateway, Opened, Records } from '../invoke/gateway.ts';
 import { readHead } from '../journal/head.ts';
+import { packagePins } from '../packages/pins.ts';
+import { packagesIn, whyNotWhole } from '../packages/store.ts';
 import { ROOT_REMEDY } from '../runner/roots.ts';
 import { type TierRow, TRIAL_ROW } from '../tiers/process/inspect.ts';
 
@@ -34,7 +36,20 @@ export function recordFindings(records: Opened<Records>, { path, origin }: Chose
     clockFinding(records.clock.nowMs(), head.atMs, records.config.clock.maxBehindMs),
     ...keyFindings(records),
     ok('journal', `${head.seq} records, signed up to ${head.checkpointSeq}, ${open} calls open`),
+    ...packageFindings(records, path),
   ];
+}
+
+/** Whether the packages of servers are still what was fetched; nothing where there are none. */
+function packageFindings({ store }: Records, stateDir: string): readonly Finding[] {
+  const pins = packagePins(store);
+  const findings = pins.flatMap(({ source, digest }): readonly Finding[] => {
+    const why = whyNotWhole(packagesIn(stateDir), digest);
+    const remedy = `Run \`palisade package update "${source}"\`.`;
+    return why === null ? [] : [{ name: 'packages', state: 'problem', detail: why, remedy }];
+  });
+  if (pins.length === 0 || findings.length > 0) return findings;
+  return [ok('packages', `${pins.length} fetched, all of them as they were fetched`)];
 }
 
 type Examined = { readonly findings: readonly Finding[]; readonly tiers: readonly TierRow[] };

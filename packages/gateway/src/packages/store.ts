@@ -8,6 +8,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -51,10 +52,12 @@ export function keepPackage<T>(
     const more = complete(tree);
     const facts = examineTree(tree);
     const kept = join(directory, facts.digest);
-    // What lies there may have been changed since.
-    rmSync(kept, { recursive: true, force: true });
-    renameSync(tree, kept);
-    chmodSync(kept, ALL_ENTER);
+    // A server may run from what lies there, so it is replaced only where it was changed.
+    if (whyNotWhole(directory, facts.digest) !== null) {
+      rmSync(kept, { recursive: true, force: true });
+      renameSync(tree, kept);
+      chmodSync(kept, ALL_ENTER);
+    }
     return { ...facts, ...more };
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
@@ -72,8 +75,23 @@ export function requirePackage(directory: string, digest: Digest): string {
   return path;
 }
 
-export function dropPackage(directory: string, digest: Digest): void {
-  rmSync(join(directory, digest), { recursive: true, force: true });
+/** Why a package is not what was fetched; null where it is. */
+export function whyNotWhole(directory: string, digest: Digest): string | null {
+  try {
+    requirePackage(directory, digest);
+    return null;
+  } catch (error) {
+    if (error instanceof CodedError) return error.message;
+    throw error;
+  }
+}
+
+/** Removes every package but those that are pinned. */
+export function sweepPackages(directory: string, pinned: readonly Digest[]): void {
+  if (!existsSync(directory)) return;
+  requireOwn(directory);
+  for (const name of readdirSync(directory).filter((each) => !pinned.some((digest) => digest === each)))
+    rmSync(join(directory, name), { recursive: true, force: true });
 }
 
 /** Boundary: a directory that someone else made or can write to could be exchanged after each check. */

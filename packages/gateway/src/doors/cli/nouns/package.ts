@@ -5,7 +5,7 @@ import { sentenceOf } from '../../../core/result.ts';
 import { administer } from '../../../invoke/administer.ts';
 import { type PackagePin, packagePin, packagePins, unpinPackage } from '../../../packages/pins.ts';
 import { type PackageCommand, readPackageCommand, sourceOf } from '../../../packages/read-command.ts';
-import { dropPackage, packagesIn, requirePackage } from '../../../packages/store.ts';
+import { packagesIn, sweepPackages, whyNotWhole } from '../../../packages/store.ts';
 import { principalOf, wrongUsage } from '../input.ts';
 import { actAs, withRecords } from '../opened.ts';
 import { FetchFailure, fetchPackage } from '../package/fetch.ts';
@@ -104,7 +104,10 @@ export async function verify(invocation: Invocation): Promise<number> {
     args.length > 0
       ? [await pinNamed(invocation)]
       : await withRecords(invocation, ({ store }) => packagePins(store));
-  const packages = pins.map(({ source, digest }) => ({ source, why: whyChanged(stateDir.path, digest) }));
+  const packages = pins.map(({ source, digest }) => ({
+    source,
+    why: whyNotWhole(packagesIn(stateDir.path), digest),
+  }));
   print.result({ packages }, () => {
     for (const { source, why } of packages)
       print.styled(
@@ -116,20 +119,11 @@ export async function verify(invocation: Invocation): Promise<number> {
   return packages.every(({ why }) => why === null) ? 0 : PROBLEM_STATUS;
 }
 
-function whyChanged(stateDir: string, digest: PackagePin['digest']): string | null {
-  try {
-    requirePackage(packagesIn(stateDir), digest);
-    return null;
-  } catch (error) {
-    if (error instanceof CodedError) return error.message;
-    throw error;
-  }
-}
-
+/** Removes a package, and the files of every one that is no longer pinned. */
 export async function remove(invocation: Invocation): Promise<number> {
   const { print, stateDir } = invocation;
   const { source, digest } = await pinNamed(invocation);
-  const isShared = await actAs(invocation, (gateway, acting) =>
+  const left = await actAs(invocation, (gateway, acting) =>
     administer(gateway, acting, (tx) => {
       unpinPackage(tx, source);
       const principal = formatPrincipal(acting.by);
@@ -139,10 +133,13 @@ export async function remove(invocation: Invocation): Promise<number> {
         tenant: acting.tenant,
         body: { source, digest },
       });
-      return packagePins(tx).some((other) => other.digest === digest);
+      return packagePins(tx);
     }),
   );
-  if (!isShared) dropPackage(packagesIn(stateDir.path), digest);
+  sweepPackages(
+    packagesIn(stateDir.path),
+    left.map((pin) => pin.digest),
+  );
   return print.result({ source, removed: true }, () => print.line(`${source} was removed.`));
 }
 
