@@ -11,7 +11,8 @@ test('a server of npm is fetched once, runs offline, and another version of it n
   const packages = [serverPackage('@acme/files', '1.0.0')];
   const { flags, port } = await flagsOf(npmRegistry(packages));
   const before = await palisade('mcp', 'wrap', '--', ...command);
-  expect(before.err).toContain('Run `palisade package add -- npx -y @acme/files@latest`.');
+  const fetch = `palisade package add --state ${operator.stateDir} -- npx -y @acme/files@latest`;
+  expect(before.err).toContain(`Run \`${fetch}\`.`);
   expect(before.status).toBe(2);
 
   const added = await palisade('package', 'add', ...flags, '--json', '--', ...command);
@@ -52,6 +53,8 @@ test('a package whose files were changed in the store does not start', async () 
   expect((await palisade('package', 'add', ...flags, '--', ...command)).status).toBe(0);
   const up = await openUpstream({ place: operator, rule: { command } });
   expect((await up.call('files.echo', { message: 'whole' })).text).toBe('whole');
+  const other = await palisade('package', 'add', ...flags, '--', 'npx', '-p', 'files-server', 'no-such');
+  expect(other.err).toContain('it has no program "no-such", expected one of "files-server"');
   const [digest = ''] = readdirSync(store);
   const file = join(store, digest, 'node_modules/files-server/bin/server.mjs');
   chmodSync(file, 0o644);

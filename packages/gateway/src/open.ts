@@ -208,6 +208,7 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     rules,
     tools: upstreamTools,
     lifeMs: config.ceilings.wallMs,
+    stateFlag: stateFlag(stateDir, env),
   });
   const upstream = upstreamExecutor(upstreams, opened.tiers, clock);
   const executors = rules.length === 0 ? opened.tiers : { ...opened.tiers, upstream };
@@ -232,7 +233,10 @@ function buildRules(records: Opened<Records>, options: OpenOptions) {
   return { rules, runner };
 }
 
-type UpstreamParts = Pick<UpstreamServersOptions, 'rules' | 'tools' | 'settings' | 'deps' | 'lifeMs'>;
+type UpstreamParts = Pick<
+  UpstreamServersOptions,
+  'rules' | 'tools' | 'settings' | 'deps' | 'lifeMs' | 'stateFlag'
+>;
 
 /** The upstream servers; the process of one is a call of the line like any other. */
 function buildUpstreams(line: Line, parts: UpstreamParts): UpstreamServers {

@@ -54,15 +54,15 @@ export function requireWhole(rule: UpstreamRule): void {
   if (found !== undefined) requirePackage(found.directory, found.digest as Digest);
 }
 
-/** Refuses a server whose package was not fetched; its files are not read. */
-export function requireFetched({ name, command, package: found }: UpstreamRule): void {
+/** Refuses a server whose package was not fetched; its files are not read. The flag is for the command that fetches it. */
+export function requireFetched({ name, command, package: found }: UpstreamRule, stateFlag = ''): void {
   const read = found === undefined ? readPackageCommand(command) : null;
   if (read === null) return;
   if (!read.ok) {
     const { hint } = read.problem;
     throw new CodedError('package/refused', sentenceOf(read.problem), { remedy: hint });
   }
-  const fetch = `palisade package add -- ${command.map(spell).join(' ')}`;
+  const fetch = `palisade package add${stateFlag} -- ${command.map(spell).join(' ')}`;
   throw new CodedError(
     'package/unknown',
     `Cannot start "${name}": its package was not fetched, expected \`${fetch}\` before`,

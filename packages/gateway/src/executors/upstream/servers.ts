@@ -29,6 +29,8 @@ export type UpstreamServersOptions = Omit<SessionDeps, 'acceptedDigest'> & {
   readonly lifeMs: number;
   /** A session that is unused for this long is ended. */
   readonly idleMs?: number;
+  /** What a command of the operator needs to find this gateway. */
+  readonly stateFlag?: string;
 };
 
 const IDLE_MS = 5 * 60_000;
@@ -63,7 +65,7 @@ export class UpstreamServers {
   async connect(name: string, requester: Requester): Promise<OfferStatus> {
     const rule = this.ruleOf(name);
     try {
-      requireFetched(rule);
+      requireFetched(rule, this.#options.stateFlag);
       const status = await this.sessions.use(name, requester, CONNECT_MS, async (opened) => opened.status);
       this.tools.reached(name, 'reason' in status ? status.reason : null);
       return status;

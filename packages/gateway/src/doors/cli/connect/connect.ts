@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { stateFlag } from '../../../config/environment.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { shellWord } from '../../../core/hostile-text.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
@@ -216,7 +217,7 @@ function notesOf(invocation: Invocation, target: ClientTarget): readonly string[
     );
   if (typeof flags.wrap === 'string') {
     const entry = serverNamed(source, flags.wrap)?.value;
-    notes.push(...wrapNotes(client, flags.wrap, entry, flags.workspace === undefined));
+    notes.push(...wrapNotes(invocation, client, flags.wrap, entry));
   }
   if (programOf().isTemporary)
     notes.push(
@@ -228,13 +229,13 @@ function notesOf(invocation: Invocation, target: ClientTarget): readonly string[
 }
 
 function wrapNotes(
+  invocation: Invocation,
   client: McpClient,
   server: string,
   entry: unknown,
-  isAnywhere: boolean,
 ): readonly string[] {
   const notes: string[] = [];
-  if (isAnywhere)
+  if (invocation.flags.workspace === undefined)
     notes.push(
       `${server} may write to the folder in which ${client.name} starts it, which must be a project. Name another folder with --workspace DIR.`,
     );
@@ -245,7 +246,7 @@ function wrapNotes(
   const read = readPackageCommand(command);
   if (read?.ok === true)
     notes.push(
-      `Its package is fetched once, by you: \`palisade package add -- ${command.map(shellWord).join(' ')}\`.`,
+      `Its package is fetched once, by you: \`palisade package add${stateFlag(invocation.stateDir.path, invocation.edge.env)} -- ${command.map(shellWord).join(' ')}\`.`,
     );
   if (read?.ok === false)
     notes.push(`${server} does not start: ${sentenceOf(read.problem)}. ${read.problem.hint}`);

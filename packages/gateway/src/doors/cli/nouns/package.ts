@@ -8,7 +8,7 @@ import { type PackageCommand, readPackageCommand, sourceOf } from '../../../pack
 import { packagesIn, sweepPackages, whyNotWhole } from '../../../packages/store.ts';
 import { principalOf, wrongUsage } from '../input.ts';
 import { actAs, withRecords } from '../opened.ts';
-import { FetchFailure, fetchPackage } from '../package/fetch.ts';
+import { FetchFailure, fetchPackage, requireProgram } from '../package/fetch.ts';
 import { printError } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import { PROBLEM_STATUS } from './doctor.ts';
@@ -27,7 +27,10 @@ export async function add(invocation: Invocation): Promise<number> {
     throw new CodedError('package/refused', sentenceOf(read.problem), { remedy: read.problem.hint });
   const source = sourceOf(read.value);
   const before = await withRecords(invocation, ({ store }) => packagePin(store, source));
-  if (before === null) return fetchAndPrint(invocation, read.value, null);
+  const isThere =
+    before !== null && whyNotWhole(packagesIn(invocation.stateDir.path), before.digest) === null;
+  if (!isThere) return fetchAndPrint(invocation, read.value, before);
+  requireProgram(source, before, read.value);
   print.result(documentOf(before), () =>
     print.line(`${source} was fetched before, as version ${before.version}.`),
   );
@@ -38,8 +41,9 @@ export async function add(invocation: Invocation): Promise<number> {
 /** Fetches a package again, as the registry has it now. */
 export async function update(invocation: Invocation): Promise<number> {
   const pin = await pinNamed(invocation);
+  const program = pin.main ?? Object.keys(pin.programs)[0] ?? null;
   const packages = pin.source.slice(pin.registry.length + 1).split(' ');
-  const command = { registry: pin.registry, packages, program: pin.main, args: [] };
+  const command = { registry: pin.registry, packages, program, args: [] };
   return fetchAndPrint(invocation, command, pin);
 }
 

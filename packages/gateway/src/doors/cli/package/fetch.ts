@@ -114,7 +114,7 @@ function requireOk(source: string, outcome: Outcome): void {
 }
 
 /** Boundary: a package without the program that the command names is not pinned for it. */
-function requireProgram(
+export function requireProgram(
   source: string,
   installed: Pick<PackagePin, 'programs' | 'main'>,
   command: PackageCommand,

@@ -408,7 +408,9 @@ describe('palisade connect', () => {
     expect(notes).toEqual([
       'mine may write to the folder in which Cursor starts it, which must be a project. Name another folder with --workspace DIR.',
       expect.stringContaining('it has no network, and its tool calls need your approval'),
-      'Its package is fetched once, by you: `palisade package add -- npx -y @acme/files`.',
+      expect.stringMatching(
+        /fetched once, by you: `palisade package add --state \S+ -- npx -y @acme\/files`\.$/,
+      ),
       'Its variables are not passed on (API_KEY, B). Pass what it needs with --env or --secret.',
     ]);
     expect(textOf(path)).toContain('"env": {"API_KEY": "k", "B": "1"}');
