@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
 import { CODES } from '@palisade/sdk';
-import type { StateDir } from '../../config/environment.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { inert, safeJson } from '../../core/hostile-text.ts';
 
