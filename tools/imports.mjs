@@ -39,6 +39,7 @@ export const LEVELS = [
   ['invoke'],
   ['operations'],
   // Builds all of the above; a door opens what it needs through it.
+  ['open-parts.ts'],
   ['open.ts'],
   ['doors', 'cluster'],
   // The program's entry: nothing imports it.

@@ -116,6 +116,22 @@ static int check_clocks(uint64_t wall_end, uint64_t *look)
     return next <= now ? 0 : (int)least_of((next - now) / 1000 + 1, 3600000);
 }
 
+/* Asks the command and its process group to end; before it has a group of its own, only itself. */
+static void ask_to_end(void)
+{
+    if (kill(-run.command, SIGTERM) != 0) (void)kill(run.command, SIGTERM);
+}
+
+/* A T on the control descriptor asks the command to end; any other byte, the end, or an error cancels the run. */
+static bool is_cancelled(short events)
+{
+    char byte = '\0';
+    if (events == 0) return false;
+    if (read((int)plan.control, &byte, 1) != 1 || byte != 'T') return true;
+    ask_to_end();
+    return false;
+}
+
 /* Waits until the command has ended or must end. */
 static void attend(uint64_t start)
 {
@@ -135,8 +151,7 @@ static void attend(uint64_t start)
             if (errno != EINTR) fail("poll", errno);
             continue;
         }
-        /* A byte, the end, or an error on the control descriptor: the caller cancels the run. */
-        run.cancelled = (watched[0].revents != 0 && take_signals()) || watched[1].revents != 0;
+        run.cancelled = (watched[0].revents != 0 && take_signals()) || is_cancelled(watched[1].revents);
         answer_connects(watched[2].revents);
         for (size_t i = 3; i < 3 + count; i++)
             for (size_t k = 0; watched[i].revents != 0 && k < COUNT(streams); k++)

@@ -6,6 +6,11 @@ type CodesOf<K extends string> = { [C in Code]: (typeof CODES)[C]['kind'] extend
 export type RefusedCode = CodesOf<'refused'>;
 export type FailedCode = CodesOf<'failed' | 'fault'>;
 
+/** Whether a code is one that a call which ran can end with. */
+export function isFailedCode(code: Code): code is FailedCode {
+  return CODES[code].kind === 'failed';
+}
+
 /** Refused before anything ran. */
 export type Refused = {
   readonly status: 'refused';

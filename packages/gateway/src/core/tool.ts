@@ -1,3 +1,4 @@
+import type { ToolCall } from './call.ts';
 import type { Digest } from './digest.ts';
 import type { Json } from './json.ts';
 import type { Limits } from './limits.ts';
@@ -12,8 +13,8 @@ export type TierName = 'builtin' | 'a' | 'b' | 'c';
 
 export type JsonSchema = { readonly [keyword: string]: Json };
 
-/** The inputs of a built-in tool: its checked input, a signal that fires at the deadline, and timers. */
-export type BuiltinRun = (input: Json, signal: AbortSignal) => Promise<Json>;
+/** The inputs of a built-in tool: its checked input, a signal that fires at the deadline, and the call itself. */
+export type BuiltinRun = (input: Json, signal: AbortSignal, call: ToolCall) => Promise<Json>;
 
 /** Reads a checked input as a command: resolves and scopes every argument, or refuses. Nothing is run. */
 export type PrepareProcess = (input: Json) => Promise<PreparedProcess | Refused>;

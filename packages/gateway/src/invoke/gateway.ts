@@ -4,6 +4,7 @@ import type { BudgetRule, Config } from '../config/config.ts';
 import type { Observer } from '../core/call.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
+import type { BackgroundRuns } from '../executors/background/runs.ts';
 import type { UpstreamServers } from '../executors/upstream/servers.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Segments } from '../journal/segments.ts';
@@ -67,6 +68,7 @@ export type Line = Records & {
 /** The whole gateway, built by open.ts: the line, and what operators inspect and change beside it. */
 export type Gateway = Line & {
   readonly upstreams: UpstreamServers;
+  readonly background: BackgroundRuns;
   /** Where modules run, for replayed calls. */
   readonly engines: EnginePool;
   /** Modules in the form that engines run. */

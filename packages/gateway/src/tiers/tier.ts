@@ -82,10 +82,12 @@ export type RunContext = CallContext & {
   readonly stillPermitted: () => boolean;
 };
 
-/** For a command that is written to while it runs, as in a session with an upstream server; no door offers this. */
+/** For a command that lives longer than one request: a session with an upstream server, or a background run. */
 export type Dialogue = {
   /** Receives its standard input once its isolation is proved; what it writes goes to `onOutput` and is not kept. */
   readonly onStdin: (stdin: StdinWriter) => void;
+  /** An upstream server, which the operator chose; false: a command of a caller, to which the rules for all commands apply. */
+  readonly isServer: boolean;
 };
 
 /** How a command would be started, for display; it joins control groups only when it runs. */

@@ -114,8 +114,8 @@ function warnOfPolicyProblems(print: Printer): void {
  * this version, with the current settings and, for a tool that works in the current directory, started in it.
  */
 
-/** The tool that works in the directory that palisade was started in, unless the call names another. */
-const WORKS_HERE = 'palisade.process.run';
+/** The tools that work in the directory that palisade was started in, unless the call names another. */
+const WORK_HERE: readonly string[] = ['palisade.process.run', 'palisade.process.start'];
 
 export const INPUT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 1_000 };
 
@@ -155,7 +155,7 @@ async function callThroughDaemon(
 /** The input for the same call by that daemon; null where it cannot make it. */
 function inputFor(facts: DaemonFacts, { edge, flags }: Invocation, { tool, rawInput }: Wanted) {
   if (facts.version !== edge.version) return null;
-  if (tool !== WORKS_HERE) return rawInput;
+  if (!WORK_HERE.includes(tool)) return rawInput;
   const workspace = workspaceFor(facts, edge.cwd, flags.workspace);
   if (workspace === null) return null;
   if (workspace === facts.cwd) return rawInput;

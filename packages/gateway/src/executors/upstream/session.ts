@@ -204,7 +204,7 @@ export class Session {
     };
     const outcome = await startServer(server, call, {
       signal: this.#stop.signal,
-      dialogue: { onStdin },
+      dialogue: { onStdin, isServer: true },
       hosts,
       onOutput: (stream, chunk) => {
         if (stream === 'stdout') this.#peer.take(chunk);

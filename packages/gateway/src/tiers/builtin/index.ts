@@ -1,9 +1,10 @@
 import { canonicalize } from '@palisade/sdk';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import { type Limits, NO_USAGE } from '../../core/limits.ts';
-import type { FailedCode } from '../../core/outcome.ts';
+import { type FailedCode, isFailedCode } from '../../core/outcome.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { RunEnding, Tier } from '../tier.ts';
 
@@ -57,13 +58,13 @@ async function runWithin(checked: CheckedCall, limits: Limits, signal: AbortSign
 }
 
 /** A tool that ignores its signal cannot block the call. */
-function orStopped({ tool, input }: CheckedCall, stop: AbortSignal): Promise<Json> {
+function orStopped({ tool, input, call }: CheckedCall, stop: AbortSignal): Promise<Json> {
   return new Promise((resolve, reject) => {
     if (stop.aborted) return reject(stop.reason);
     stop.addEventListener('abort', () => reject(stop.reason), { once: true });
     const { executor } = tool;
     if (executor.kind !== 'builtin') throw new TypeError(`Cannot run ${tool.id}: it is not a built-in tool`);
-    executor.run(input, stop).then(resolve, reject);
+    executor.run(input, stop, call).then(resolve, reject);
   });
 }
 
@@ -75,6 +76,11 @@ function endingOf(error: unknown, stop: AbortSignal, limits: Limits): RunEnding 
     return failed('tier/timed-out', `it passed its limit of ${limits.wallMs} ms`);
   }
   if (stop.aborted) return failed('tier/cancelled', 'the caller cancelled it');
+  // A tool that knows a better code or remedy than the one below throws it.
+  if (error instanceof CodedError && isFailedCode(error.code)) {
+    const { code, message, remedy } = error;
+    return { status: 'failed', code, message, remedy, output: null, truncated: false };
+  }
   const why = error instanceof Error ? error.message : String(error);
   return failed('tier/tool-error', `the tool reported "${why}"`);
 }

@@ -38,6 +38,8 @@ export type StdinWriter = {
   /** Returns how many bytes are queued because the child has not read them. */
   readonly write: (bytes: Uint8Array) => number;
   readonly end: () => void;
+  /** Has the launcher ask the command to end with SIGTERM; it may ignore that. */
+  readonly askToEnd: () => void;
 };
 
 export type ChildWatch = {
@@ -125,8 +127,13 @@ function numberOf(descriptor: OpenDescriptor): number {
 /** How a child ended, or why it did not start. */
 export type Exit = Pick<ChildEnd, 'exitCode' | 'signal' | 'spawnError'>;
 
-/** Our end of a descriptor that we only keep open, or write to once. */
-type HeldEnd = { readonly destroy: () => void; readonly end: (bytes: Uint8Array) => void };
+/** Our end of a descriptor that we only keep open, or write little to. */
+type HeldEnd = {
+  readonly destroy: () => void;
+  readonly end: (bytes: Uint8Array) => void;
+  /** What the pipe does not take at once is dropped. */
+  readonly write: (bytes: Uint8Array) => void;
+};
 export type End = Duplex | HeldEnd;
 
 /** A child that was started, as its caller sees it. */
@@ -160,7 +167,7 @@ export function killGroup(pid: number): void {
   orElse(() => process.kill(-pid, 'SIGKILL'), false);
 }
 
-/** The write end of a pipe that is only kept open or gets a single message: it needs no stream. */
+/** The write end of a pipe that is only kept open or gets short messages: it needs no stream. */
 export function heldEnd(fd: number): HeldEnd {
   let isOurs = true;
   let waiting: Socket | null = null;
@@ -171,6 +178,7 @@ export function heldEnd(fd: number): HeldEnd {
   };
   return {
     destroy,
+    write: (bytes) => void (isOurs && writeNow(fd, bytes)),
     end: (bytes) => {
       if (!isOurs) return;
       const rest = bytes.subarray(writeNow(fd, bytes));

@@ -72,6 +72,9 @@ type Started = {
 
 type Ended = Exit & Pick<ChildEnd, 'wallMs'>;
 
+/** On the control descriptor: the launcher sends the command a SIGTERM. */
+const ASK_TO_END = Buffer.from('T');
+
 /** A longer timer would fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -127,7 +130,10 @@ class RunningChild {
   /** Writes the child's input and collects its output. A child that does not read blocks nothing. */
   #feed(): void {
     const { stdin } = this.#child;
-    if (stdin !== null && this.#watch.feed !== undefined) this.#watch.feed(feedOf(stdin));
+    const askToEnd = () => {
+      for (const hold of this.#holds) hold.write(ASK_TO_END);
+    };
+    if (stdin !== null && this.#watch.feed !== undefined) this.#watch.feed({ ...feedOf(stdin), askToEnd });
     else if (this.#plan.stdin !== null) stdin?.end(this.#plan.stdin);
     for (const [index, descriptor] of this.#plan.descriptors.entries()) {
       const end = this.#child.ends[index] ?? null;
@@ -260,7 +266,7 @@ class RunningChild {
   }
 }
 
-function feedOf(stdin: Duplex): StdinWriter {
+function feedOf(stdin: Duplex): Omit<StdinWriter, 'askToEnd'> {
   return {
     write: (bytes) => {
       if (!stdin.destroyed && !stdin.writableEnded) stdin.write(bytes);

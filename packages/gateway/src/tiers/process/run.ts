@@ -115,7 +115,8 @@ type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
 async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: RunContext) {
   const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), context) };
   const { terms } = job;
-  const isKept = tier.name === 'c' && context.dialogue === undefined;
+  const isServer = context.dialogue?.isServer === true;
+  const isKept = tier.name === 'c' && !isServer;
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
@@ -140,7 +141,7 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     }
     const left = await lookAfter(kit, { ...ran, ready, terms, before, isKept, id: runner.id });
     // The reported limit is the requested one, not what the wait had left of it.
-    const switches = dialogue === undefined ? COMMAND_SWITCHES : SERVER_SWITCHES;
+    const switches = isServer ? SERVER_SWITCHES : COMMAND_SWITCHES;
     return resultOf(tier, { ...ran, ready, terms: asked.terms, left, network }, switches);
   } finally {
     before?.close();

@@ -189,3 +189,37 @@ test('a command prints and ends by the daemon as it would by itself', async () =
   expect(opened.times).toBe(1);
   expect(comparable(through)).toEqual(comparable(embedded));
 });
+
+test('a command goes on in the background of the daemon, is read, listed and stopped', async () => {
+  const { run, opened } = await openSetup();
+  const script = 'echo up; exec sleep 600';
+  const started = await run(['exec', '--tier', 'b', '--detach', '--', 'sh', '-c', script]);
+  const [said, id = ''] = started.out.split('\n');
+  expect([started.status, said]).toEqual([0, 'up']);
+  expect((await run(['background', 'list'])).out).toMatch(new RegExp(`${id} +running .*sh -c echo up`));
+  expect(await run(['background', 'logs', id])).toMatchObject({ status: 0, out: 'up\n' });
+  expect((await run(['background', 'logs', id, '--as', 'agent:eve'])).err).toContain('tier/tool-error');
+  const stopped = await run(['background', 'stop', id]);
+  expect(stopped.status).toBe(0);
+  expect(stopped.err).toContain('was killed by SIGTERM');
+  expect((await run(['background', 'list'])).out).toMatch(new RegExp(`${id} +tier/exited`));
+  const failing = await run(['exec', '--tier', 'b', '--detach', '--', 'sh', '-c', 'echo no >&2; exit 3']);
+  expect(failing).toMatchObject({
+    status: 1,
+    out: 'no\n',
+    err: expect.stringContaining('exited with status 3'),
+  });
+  expect(opened.times).toBe(0);
+});
+
+test.each([
+  ['exec', '--detach', '--', 'true'],
+  ['background', 'list'],
+  ['background', 'stop', 'call_0'],
+])('%s %s names the daemon that it needs', async (...words) => {
+  const { run, close } = await openSetup();
+  await close();
+  const { status, err } = await run(words);
+  expect(status).toBe(1);
+  expect(err).toContain('palisade serve');
+});

@@ -27,6 +27,7 @@ import type { Invocation } from '../verb.ts';
  */
 
 const TOOL = 'palisade.process.run';
+const DETACHED = 'palisade.process.start';
 
 export async function exec(invocation: Invocation): Promise<number> {
   const principal = principalOf(invocation);
@@ -36,11 +37,27 @@ export async function exec(invocation: Invocation): Promise<number> {
     const { showCommand } = await import('./exec-plan.ts');
     return showCommand(invocation, wanted);
   }
+  if (invocation.flags.detach === true)
+    return detach(invocation, { ...wanted, tool: DETACHED, timeoutMs: null });
   if (!invocation.print.json) return withReceipt(invocation, () => runForPeople(invocation, wanted));
   return withReceipt(invocation, async () => {
     const ended = await callOnce(invocation, wanted);
     invocation.print.document(callDocument(ended));
     return { ended, status: exitStatusOf(ended.outcome) };
+  });
+}
+
+/** Starts it in the background of the daemon; the receipt is that of the start. */
+async function detach(invocation: Invocation, wanted: Wanted): Promise<number> {
+  const { print, flags } = invocation;
+  if (flags.stdin === true)
+    throw wrongUsage('Cannot start in the background with --stdin: expected a command without an input');
+  const { printStarted } = await import('./background.ts');
+  return withReceipt(invocation, async () => {
+    const ended = await callOnce(invocation, wanted);
+    if (!print.json) return { ended, status: printStarted(print, ended) };
+    print.document(callDocument(ended));
+    return { ended, status: CODES[ended.outcome.code].exitStatus };
   });
 }
 

@@ -56,6 +56,8 @@ export const CALL_VERBS: readonly Verb[] = verbs({
       'output-overflow WAY': 'What happens when it prints too much: cut (the default) or kill.',
       stdin: 'Pass standard input to the command; without it the input is empty.',
       ...TIMEOUT,
+      detach:
+        'Start it in the background of the daemon (`palisade serve`) and return; see docs/background.md.',
       'dry-run': 'Show what would be started and what the policies decide.',
       diff: 'List what the command changed in the workspace.',
       ...AS,
@@ -68,8 +70,27 @@ export const CALL_VERBS: readonly Verb[] = verbs({
       'palisade exec --limit memory_bytes=512m --timeout 2m --diff -- make test',
       'palisade exec --allow-host api.example.com --secret github -- python3 release.py',
       'palisade exec --dry-run -- python3 build.py',
+      'palisade exec --detach -- npm run dev',
     ],
     load: async () => (await import('../nouns/exec.ts')).exec,
+  },
+  'background list': {
+    sentence: 'List the background runs of a principal in the daemon.',
+    flags: AS,
+    examples: ['palisade background list', 'palisade background list --as agent:ada'],
+    load: async () => (await import('../nouns/background.ts')).list,
+  },
+  'background logs ID': {
+    sentence: 'Print the end of what a background run printed, and whether it still runs.',
+    flags: { 'since CURSOR': 'Only what was printed after the reading that gave this cursor.', ...AS },
+    examples: ['palisade background logs call_0123', 'palisade background logs call_0123 --since 2048'],
+    load: async () => (await import('../nouns/background.ts')).logs,
+  },
+  'background stop ID': {
+    sentence: 'End a background run: SIGTERM, and five seconds later the end of all of its processes.',
+    flags: AS,
+    examples: ['palisade background stop call_0123'],
+    load: async () => (await import('../nouns/background.ts')).stop,
   },
   'tools list': {
     sentence: 'List the tools that can be called, including those of installed skills.',
