@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
@@ -144,6 +144,19 @@ time.sleep(600)
       remedy: expect.stringContaining('palisade approvals approve apr_'),
     });
   });
+});
+
+test('a policy that forbids the command ends a background run that was started before', async () => {
+  const { facts, stateDir } = await openBackground();
+  const { id } = await facts('start', python(WAITS));
+  expect(await facts('logs', { id })).toMatchObject({ running: true });
+  writeFileSync(join(stateDir, 'policies/more.cedar'), COMMANDS_NEED_APPROVAL);
+  let read = await facts('logs', { id });
+  while (read.running) {
+    await sleep(50);
+    read = await facts('logs', { id });
+  }
+  expect(read).toMatchObject({ code: 'tier/cancelled' });
 });
 
 test('the close of a gateway ends its background runs', async () => {

@@ -8,7 +8,6 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
-import type { RunGroup } from '../cgroup/run-group.ts';
 import type { StdinWriter } from '../child/child.ts';
 import type { LaunchQueue } from '../child/queue.ts';
 import { parseStatus } from '../child/status.ts';
@@ -18,10 +17,12 @@ import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import type { LeftRuns } from '../workspace/left-runs.ts';
 import type { Baselines } from '../workspace/overlaps.ts';
+import { CpuWatch } from './cpu-watch.ts';
 import { resultOf, type Started, unstarted } from './ending.ts';
 import { COMMAND_SWITCHES, SERVER_SWITCHES } from './hints.ts';
 import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
+import { PolicyWatch } from './policy-watch.ts';
 import { proofOf } from './proof.ts';
 import {
   demandPlan,
@@ -234,9 +235,11 @@ async function start(
   context: RunContext,
 ): Promise<Started> {
   const cpu = new CpuWatch(ready.sandbox.group, job.terms.limits.cpuMs);
+  const policies = new PolicyWatch(context);
   const { dialogue, onOutput } = context;
   const talked = dialogue === undefined ? null : talkWhenProved(ready, dialogue);
-  const signal = AbortSignal.any([context.signal, cpu.signal, ...(talked === null ? [] : [talked.signal])]);
+  const ends = [context.signal, cpu.signal, policies.signal];
+  const signal = AbortSignal.any(talked === null ? ends : [...ends, talked.signal]);
   const watch = {
     ...{ signal, clock, onRead: job.onBegun },
     ...(onOutput === undefined ? {} : { onOutput }),
@@ -245,7 +248,10 @@ async function start(
   const serve: Serve = async (plan, servers) => network?.serve(plan, servers);
   const run = { plan: ready.plan, terms: job.terms, serve };
   const told = talked === null ? run : { ...run, onStatus: talked.onStatus };
-  const end = await runInSandbox(ready.sandbox, told, watch).finally(() => cpu.close());
+  const end = await runInSandbox(ready.sandbox, told, watch).finally(() => {
+    cpu.close();
+    policies.close();
+  });
   const parsed = parseStatus(statusOf(end));
   return { end, status: parsed.ok ? parsed.value : null };
 }
@@ -265,34 +271,4 @@ function talkWhenProved({ plan }: Ready, { onStdin }: Dialogue) {
 /** The warm sandbox was gone: the launcher reports the pid of the command before it starts. */
 function hasNotBegun({ end, status }: Started): boolean {
   return end.stopped === null && status !== null && !status.pid && !status.failed && !status.execError;
-}
-
-/** More frequent checks are not worth it; a command on all cores of a large machine exceeds its limit by seconds. */
-const LOOK_MS = 200;
-/** The group counts the launcher and bubblewrap as well, and the launcher's own check is the exact one. */
-const BEHIND_MS = 250;
-
-/**
- * Ends a run whose group has used up its CPU time. The launcher adds up live and waited-for processes; the kernel drops
- * the time of children whose parent ignores SIGCHLD, and only the group still has it.
- */
-export class CpuWatch {
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout | undefined;
-
-  constructor(group: Pick<RunGroup, 'usage'> | null, cpuMs: number) {
-    if (group === null) return;
-    this.#timer = setInterval(() => {
-      // Boundary: a number that the kernel does not provide limits nothing, but the launcher's own count still does.
-      if ((group.usage().cpuUs ?? 0) > (cpuMs + BEHIND_MS) * 1000) this.#controller.abort();
-    }, LOOK_MS);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { CpuWatch } from '../../../src/tiers/process/cpu-watch.ts';
 import { cpuMsCharged, verdictOf } from '../../../src/tiers/process/ending.ts';
-import { CpuWatch } from '../../../src/tiers/process/run.ts';
 import { BROKEN_OFF, sampleRan } from './sample.ts';
 
 /** A group that says these times one after the other, and then the last one again. */
