@@ -45,7 +45,7 @@ test('a server of npm is fetched once, runs offline, and another version of it n
   expect((await second.call('files.echo', { message: 'again' })).text).toBe('again');
 });
 
-test('a package whose files were changed in the store does not start', async () => {
+test('a package whose files were changed in the store does not start, until it is fetched again', async () => {
   const operator = makeOperator();
   const { palisade, store } = operator;
   const { flags } = await flagsOf(npmRegistry([serverPackage('files-server', '1.0.0')]));
@@ -69,6 +69,9 @@ test('a package whose files were changed in the store does not start', async () 
     out: expect.stringMatching(/^✗ npm:files-server/),
   });
   expect((await palisade('doctor')).out).toContain('✗ packages: Cannot use the package at');
+  const again = await palisade('package', 'add', ...flags, '--json', '--', ...command);
+  expect(JSON.parse(again.out)).toMatchObject({ version: '1.0.0', digest });
+  expect(await palisade('package', 'verify')).toMatchObject({ status: 0 });
   expect((await palisade('package', 'remove', 'npm:files-server')).status).toBe(0);
   expect(readdirSync(store)).toEqual([]);
 });

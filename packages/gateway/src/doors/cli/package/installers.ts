@@ -27,7 +27,8 @@ export function layOut(kind: RegistryKind, job: Job): Installer {
 }
 
 function layOutNpm({ staging, packages, registry }: Job): Installer {
-  writeFileSync(join(staging, 'package.json'), '{ "private": true }\n');
+  // Npm writes the name into the tree; without one it takes that of the directory, and every fetch had its own digest.
+  writeFileSync(join(staging, 'package.json'), '{ "name": "packages", "private": true }\n');
   const lines = [
     `registry=${registry.url}`,
     ...registry.scopes.map(([scope, url]) => `${scope}:registry=${url}`),
