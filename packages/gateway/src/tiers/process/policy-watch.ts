@@ -10,7 +10,7 @@ export class PolicyWatch {
 
   constructor({ dialogue, stillPermitted }: RunContext) {
     // Other commands end soon, and sessions with upstream servers are ended by what uses them.
-    if (dialogue === undefined || dialogue.upstream !== null) return;
+    if (dialogue === undefined || dialogue.isServer) return;
     this.#timer = setInterval(() => {
       // Boundary: policies that cannot be evaluated do not permit.
       if (!orElse(stillPermitted, false)) this.#controller.abort();
