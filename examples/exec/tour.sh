@@ -22,7 +22,7 @@ SECRET=1 palisade exec -- sh -c 'echo "secret: ${SECRET:-unseen}"'
 
 # Limits end what does not end by itself.
 palisade exec --timeout 500ms -- sleep 60 || echo "ended with $?"
-palisade exec --limit output_bytes=1k -- yes > /dev/null || echo "ended with $?"
+palisade exec --limit output_bytes=1k --output-overflow kill -- yes > /dev/null || echo "ended with $?"
 
 # What a run changed, and what of that is dangerous.
 palisade exec --diff -- sh -c 'echo hello > greeting; mkfifo trap'

@@ -35,7 +35,7 @@ const MISSING =
   /ENOENT|EACCES|No such file or directory|Permission denied|Cannot find module|can't open file/i;
 const PATH = /(?<![A-Za-z0-9_.~:/-])\/[A-Za-z0-9_.@+/-]{1,500}/g;
 /** In every sandbox, whatever is granted. */
-const PRESENT: readonly string[] = [...SYSTEM_PATHS, '/etc', '/tmp', '/dev', '/proc', '/var/tmp', '/run'];
+const PRESENT: readonly string[] = [...SYSTEM_PATHS, '/etc', '/tmp', '/dev', '/proc', '/run'];
 
 /** Which hosts and paths the sandbox kept from a command, each with the switch that would allow it. */
 export function hintsFor(

@@ -20,7 +20,7 @@ export const RECORD_KINDS = [
   ...['skill-installed', 'skill-audited', 'skill-changed', 'skill-refused', 'trust-changed'],
   ...['upstream-pinned', 'upstream-held', 'upstream-changed', 'upstream-accepted'],
   ...['vault-founded', 'vault-rotated', 'secret-set', 'secret-removed', 'secret-used'],
-  ...['workspace-restored', 'workspace-not-restored'],
+  ...['workspace-restored', 'workspace-not-restored', 'package-pinned', 'package-removed'],
 ];
 
 type RecordPage = { readonly records: readonly JournalRecord[]; readonly cursor: string | null };
