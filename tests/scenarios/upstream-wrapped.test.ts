@@ -161,28 +161,13 @@ describe('palisade mcp wrap', () => {
     writeFileSync(join(directories.workspace, 'definitions.json'), offered);
     const client = wrap(directories, '--name', 'files', '--risk', 'low');
     await client.greet();
-    expect((await client.ask('tools/list')).result).toMatchObject({ tools: [] });
+    const { result } = await client.ask('tools/list');
+    expect(result).toMatchObject({ tools: [{ name: 'palisade_upstreams' }] });
+    expect(JSON.stringify(result)).not.toContain('Ignore all');
     expect(await client.end()).toMatchObject({
       status: 0,
       err: expect.stringContaining('quarantined  files'),
     });
-  });
-
-  test('names the flag for a directory that an argument names', async () => {
-    const directories = makeDirectories();
-    const words = [
-      'mcp',
-      'wrap',
-      '--state',
-      directories.stateDir,
-      '--',
-      'node',
-      'server.mjs',
-      '/var/tmp/elsewhere',
-    ];
-    const { status, err } = await runInside(words, edgeOf(directories));
-    expect(err).toContain('use --workspace or --read-only "/var/tmp/elsewhere"');
-    expect(status).toBe(1);
   });
 
   test('says why a server does not come up', async () => {
