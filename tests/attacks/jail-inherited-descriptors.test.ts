@@ -63,7 +63,10 @@ describe.each(users)('a command of a gateway that $who started with open descrip
   });
 
   test('has none of its variables', () => {
-    const own = ['HOME', 'LANG', 'PATH', 'TMPDIR'].map((name) => `'${name}'`).join(', ');
+    const own = 'HOME LANG LOGNAME PATH SHELL TMPDIR USER'
+      .split(' ')
+      .map((name) => `'${name}'`)
+      .join(', ');
     expect(inside.environment).toBe(`[${own}]`);
     expect(outside.environment).toContain('PALISADE_CANARY');
   });

@@ -75,8 +75,13 @@ describe('a command that leaves traps in its workspace', () => {
     expect(JSON.stringify(end.output?.findings)).not.toMatch(/[\u0000-\u001f\u007f\u202e]|\\u00[01]|\\n/);
   });
 
-  test('can make no set-id file, no device, no socket, and no file of another owner', () => {
-    const denied = ['set-id', 'capabilities', 'listening', 'device', 'given-away', 'hard-link'];
+  test('is found out about a socket that it leaves', () => {
+    expect(answers.listening).toBe('left');
+    expect(whysOf('listening')).toEqual(['socket']);
+  });
+
+  test('can make no set-id file, no device, and no file of another owner', () => {
+    const denied = ['set-id', 'capabilities', 'device', 'given-away', 'hard-link'];
     for (const probe of denied) expect(answers[probe], probe).toMatch(/^(EPERM|EINVAL|EXDEV|EACCES|EROFS)$/);
     expect(lstatSync(join(jail.workspace, 'set-id')).mode & 0o7000).toBe(0);
     expect(existsSync(join(jail.workspace, 'device'))).toBe(false);
