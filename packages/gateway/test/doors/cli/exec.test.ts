@@ -210,7 +210,9 @@ describe('palisade exec and what is outside the sandbox', () => {
 
   test('names the host that a strict run cannot reach', async () => {
     const { err } = await sh([], 'echo "curl: (6) Could not resolve host: api.example.com" >&2; exit 6');
-    expect(err).toContain('api.example.com is not an allowed host. Allow it with --allow-host api.example.com');
+    expect(err).toContain(
+      'api.example.com is not an allowed host. Allow it with --allow-host api.example.com',
+    );
   });
 
   test('lets a command read what --read-only names, and nothing else', async () => {
