@@ -17,7 +17,8 @@ printf 'b\na\n' | palisade exec --stdin -- sort
 palisade exec -- sh -c 'exit 3' || echo "the status is $?"
 
 # The jail has no network, none of your files and none of your variables. A failure says what would allow a path.
-palisade exec -- cat /etc/shadow || echo "kept out with $?"
+echo mine > "$place/notes"
+palisade exec -- cat "$place/notes" || echo "kept out with $?"
 SECRET=1 palisade exec -- sh -c 'echo "secret: ${SECRET:-unseen}"'
 
 # Limits end what does not end by itself.
