@@ -87,7 +87,7 @@ function eventsOf({ responses }) {
 }
 
 function problemOf({ responses }) {
-  return responses['4XX'].content?.['application/problem+json'].schema;
+  return responses['4XX']?.content?.['application/problem+json'].schema;
 }
 
 function bodyOf({ requestBody }) {

@@ -32,6 +32,7 @@ const document = {
         requestBody: { content: { 'application/octet-stream': { schema: { format: 'binary' } } } },
         responses: {
           201: { content: json({ type: 'object', additionalProperties: { type: 'integer' } }) },
+          '4XX': { content: { 'application/problem+json': { schema: ref('Row') } } },
         },
       },
     },
@@ -61,6 +62,7 @@ describe('printApi()', () => {
     expect(text).toContain("readonly getThing: Schemas['Whole'];");
     expect(text).toContain('readonly setThing: { readonly [key: string]: number };');
     expect(text).toContain('readonly setThing: Uint8Array | Blob;');
+    expect(text).toContain("readonly setThing: Schemas['Row'];");
     expect(text).toContain("  setThing: { method: 'PUT', path: '/v1/things/{id}' },");
     expect(text).toContain("  getHealth: { method: 'GET', path: '/healthz' },");
     expect(text).not.toContain('readonly getHealth');

@@ -116,8 +116,8 @@ describe("a pool whose runs exhaust the machine's stack", () => {
     };
     let most = 1000;
     while (isDone(most)) most += 50;
-    for (let depth = most - 100; depth < most + 100; depth += 1) isDone(depth);
-    expect(failures, 'runs that met the end').toBeGreaterThan(5);
+    // Code that is optimised meanwhile has smaller frames and reaches further down.
+    for (let depth = most - 100; depth < most + 100 || failures < 6; depth += 1) isDone(depth);
     isDone(0);
     expect([...found]).toEqual([2]);
   });
