@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { UpstreamRule } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
+import { shellWord } from '../core/hostile-text.ts';
 import { sentenceOf } from '../core/result.ts';
 import type { Reader } from '../store/transaction.ts';
 import { type PackagePin, packagePin } from './pins.ts';
@@ -62,14 +63,10 @@ export function requireFetched({ name, command, package: found }: UpstreamRule, 
     const { hint } = read.problem;
     throw new CodedError('package/refused', sentenceOf(read.problem), { remedy: hint });
   }
-  const fetch = `palisade package add${stateFlag} -- ${command.map(spell).join(' ')}`;
+  const fetch = `palisade package add${stateFlag} -- ${command.map(shellWord).join(' ')}`;
   throw new CodedError(
     'package/unknown',
     `Cannot start "${name}": its package was not fetched, expected \`${fetch}\` before`,
     { remedy: `Run \`${fetch}\`.` },
   );
-}
-
-function spell(word: string): string {
-  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -70,7 +70,7 @@ export function requirePackage(directory: string, digest: Digest): string {
   if (!existsSync(path)) throw changed(path, 'it is missing');
   requireOwn(directory);
   const { digest: now } = examineTree(path);
-  // Boundary: what was pinned is what runs, whoever can write to the directory.
+  // Boundary: what was pinned is what runs, even if others can write to the directory.
   if (now !== digest) throw changed(path, `its files have the digest ${now}`);
   return path;
 }

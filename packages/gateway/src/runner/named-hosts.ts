@@ -11,7 +11,7 @@ import { UNKNOWN } from './shell-line.ts';
 
 const BRACKETED = String.raw`\[[0-9A-Fa-f:.%]+\]`;
 const LABELS = '[A-Za-z0-9_][A-Za-z0-9_.-]*';
-/** A name with a dot and a last label that is no number: neither a version nor a time. */
+/** A name with a dot and a last label that is not a number: neither a version nor a time. */
 const DOTTED = String.raw`[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.[A-Za-z][A-Za-z0-9-]+\.?`;
 const IPV4 = String.raw`\d{1,3}(?:\.\d{1,3}){3}`;
 

@@ -1,6 +1,6 @@
 import type { InitializeResult, ServerCapabilities } from '@modelcontextprotocol/server';
 
-/* What this server says of itself to every client, whoever it is. Nothing here needs the SDK or an open gateway. */
+/* What this server says of itself to every client. Nothing here needs the SDK or an open gateway. */
 
 /** The revisions of the era of `initialize`; the first is offered to clients that request any other. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18'];

@@ -27,7 +27,7 @@ import { FETCH_TOOL, fetchTool, hostsFor } from './fetch-tool.ts';
 import { gather, layOut, REPORT } from './installers.ts';
 import { registryOf } from './registry.ts';
 
-/** A directory that commands may work in, whoever runs palisade. */
+/** A directory that commands may work in, also those of other users of palisade. */
 const STAGED_IN = '/var/tmp/palisade-fetch-';
 
 /** The package as it is pinned from now on. */
