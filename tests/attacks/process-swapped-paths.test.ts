@@ -125,7 +125,7 @@ test.each(
   const end = await run({ ...input, workspace: project, tier });
   expect(end).toMatchObject({ code: 'tier/not-started', output: null });
   expect(end.execution).toMatchObject({ tier, isolation: { boundary: 'never started' } });
-  // The control: whoever goes by the path now reads what lies outside.
+  // The control: a reader that goes by the path now reads what lies outside.
   expect(spawnSync('cat', [join(project, read)], { encoding: 'utf8' }).stdout).toBe(SECRET);
 });
 
@@ -141,7 +141,7 @@ test.each(SWAPS.filter(([what]) => LEFT_TO_THE_KERNEL.test(what)))(
     const end = await run({ ...input, workspace: project, tier: 'c' });
     expect(end).toMatchObject({ code: 'tier/exited', execution: { tier: 'c' } });
     expect(JSON.stringify(end)).not.toContain(SECRET);
-    // The control: whoever goes by the path now reads what lies outside.
+    // The control: a reader that goes by the path now reads what lies outside.
     expect(spawnSync('cat', [join(project, read)], { encoding: 'utf8' }).stdout).toBe(SECRET);
   },
 );

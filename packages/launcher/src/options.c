@@ -207,7 +207,7 @@ static void take_text(char *argument, const char *key, const char *value)
         if (plan.copies != NULL || value[0] != '/' || strlen(value) > MAX_COPIES) refuse(argument, "is not one path", "a short one");
         plan.copies = value;
     } else if (strcmp(key, "own") == 0) {
-        if (plan.own_count == MAX_OWN || value[0] != '/') refuse(argument, "is no path, or one too many", "8 at most");
+        if (plan.own_count == MAX_OWN || value[0] != '/') refuse(argument, "is not an absolute path, or is one too many", "at most 8");
         plan.own[plan.own_count++] = value;
     } else if (strcmp(key, "ro") == 0 || strcmp(key, "rw") == 0) {
         struct place place = read_place(argument, value);

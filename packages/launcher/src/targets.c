@@ -11,7 +11,7 @@
 #include "proc.h"
 #include "targets.h"
 
-/* Sockets that are remembered on each side, so that whoever listens there sees one empty connection of ours. */
+/* Sockets that are remembered on each side, so that a listener there sees one empty connection of ours. */
 enum { MAX_KNOWN = 64 };
 
 static dev_t own_devices[MAX_OWN];

@@ -58,7 +58,7 @@ function hostFileOptions({ path, linkTo, isFile }: HostPath, add: AddDescriptor)
   // A link into /usr remains a link: programs read the name of the time zone from it.
   if (linkTo !== null && ['/usr', '/proc'].some((place) => isWithin(target ?? '', place)))
     return ['--symlink', linkTo, path];
-  // A copy takes a tenth of the time of a mount.
+  // A copy is cheaper than a mount.
   if (linkTo === null && isFile === true)
     return ['--perms', '0444', '--file', String(add({ role: 'host-file', path })), path];
   return ['--ro-bind', path, path];

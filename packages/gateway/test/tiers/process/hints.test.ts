@@ -39,7 +39,7 @@ describe('hintsFor', () => {
     ['a path of the system', 'cat: /usr/share/a: No such file or directory'],
     ['a relative path', 'cat: a/b: No such file or directory'],
     ['an address', 'ENOENT while reading https://example.com/a'],
-    ['a line that is no error', 'wrote /opt/data/a.json'],
+    ['a line that is not an error', 'wrote /opt/data/a.json'],
   ])('says nothing of %s', (_, stderr) => {
     expect(hints(stderr)).toEqual([]);
   });
