@@ -99,9 +99,9 @@ export const GRAMMARS = {
   'secret-variable': {
     accepts: (text) =>
       /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text) &&
-      !/^(?:PATH|HOME|TMPDIR|LANG|USER|LOGNAME|SHELL|.*_PROXY)$/i.test(text),
+      !/^(?:PATH|HOME|TMPDIR|LANG|TERM|USER|LOGNAME|SHELL|.*_PROXY)$/i.test(text),
     expected:
-      'a variable name such as "API_TOKEN" that is not PATH, HOME, TMPDIR, LANG, USER, LOGNAME, SHELL or one of a proxy',
+      'a variable name such as "API_TOKEN" that is not PATH, HOME, TMPDIR, LANG, TERM, USER, LOGNAME, SHELL or one of a proxy',
   },
 } as const satisfies Record<string, Grammar>;
 

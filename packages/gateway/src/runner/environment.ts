@@ -27,6 +27,8 @@ export function environmentOf(
     HOME: home,
     TMPDIR: tmpDir,
     LANG: 'C.UTF-8',
+    // Without a value, `tput`, `clear` and scripts that call them fail; no run has a terminal.
+    TERM: 'dumb',
     ...tools.variables,
   };
   return Object.fromEntries([...Object.entries(base), ...entries]);

@@ -34,6 +34,7 @@ describe('termsOf() and the environment (B14)', () => {
       HOME: host.workspace,
       TMPDIR: '/tmp',
       LANG: 'C.UTF-8',
+      TERM: 'dumb',
       LC_ALL: 'C',
       TZ: 'Europe/Prague',
       CI: '1',
