@@ -181,9 +181,12 @@ describe('the share of a credential', () => {
       () => daemon.ask('/v1/nothing-of-the-kind', { headers: bearer(ada) }),
       () => daemon.ask('/v1/keys/rotate', { method: 'POST', headers: { authorization: `bearer ${ada}` } }),
     ];
+    const begunAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ways[i % ways.length]?.()));
+    // Half a request comes back with each second.
+    const regained = Math.ceil((performance.now() - begunAt) / 2_000);
     const passed = answers.filter((answer) => answer?.status !== 429 && answer?.status !== 404);
-    expect(passed.length).toBeLessThanOrEqual(31);
+    expect(passed.length).toBeLessThanOrEqual(30 + regained);
     expect(passed.length).toBeGreaterThan(0);
     const limited = answers.find((answer) => answer?.status === 429);
     expect(Number(limited?.headers['retry-after'])).toBeGreaterThan(0);
@@ -206,8 +209,9 @@ describe('the share of a credential', () => {
         ({ status }) => status,
         () => 'left' as const,
       );
-      // It began, printed and was left; then it prints on, for nobody.
-      await sleep(400);
+      // The first two begin and are left; then they print on, with no one to read it.
+      if (i < 2) await eventually(() => daemon.gateway.running.size).toBe(i + 1);
+      else await Promise.race([requested, sleep(20_000)]);
       leaving.abort();
       statuses.push(await requested);
     }
@@ -228,14 +232,16 @@ describe('the share of a credential', () => {
         [1, 2, 3, 4].map((id) => askMcp(daemon, request('tools/call', params, { id }))),
       ),
     ];
-    const refused = sent.map(async (each) => (await each).message.result?.structuredContent?.code);
-    const soon = await Promise.all(refused.map((each) => Promise.race([each, sleep(1_500, 'runs')])));
-    expect(soon.filter((code) => code === 'runs')).toHaveLength(3);
-    expect(soon.filter((code) => code === 'door/rate-limited')).toHaveLength(9);
-    expect(running()).toBe(3);
+    const refused: unknown[] = [];
+    const answered = sent.map(async (each) =>
+      refused.push((await each).message.result?.structuredContent?.code),
+    );
+    await eventually(() => refused.length).toBe(9);
+    expect(new Set(refused)).toEqual(new Set(['door/rate-limited']));
+    await eventually(running).toBe(3);
     expect((await callMcp(daemon, bob, 'test.echo')).message.result.isError).toBeUndefined();
     for (const { callId } of daemon.gateway.running.list()) daemon.gateway.running.cancel(callId);
-    await Promise.all(refused);
+    await Promise.all(answered);
   });
 
   test('in streams of changes has an end', async () => {

@@ -63,7 +63,7 @@ describe.each(users)('a command of a gateway that $who started with open descrip
   });
 
   test('has none of its variables', () => {
-    const own = 'HOME LANG LOGNAME PATH SHELL TMPDIR USER'
+    const own = 'HOME LANG LOGNAME PATH PIP_RETRIES SHELL TERM TMPDIR USER npm_config_fetch_retries'
       .split(' ')
       .map((name) => `'${name}'`)
       .join(', ');

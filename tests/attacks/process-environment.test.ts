@@ -30,7 +30,7 @@ describe('what a command is given (B14)', () => {
       Object.keys(env)
         .filter((name) => name !== 'LC_CTYPE')
         .sort(),
-    ).toEqual(['HOME', 'LANG', 'PATH', 'TMPDIR']);
+    ).toEqual(['HOME', 'LANG', 'PATH', 'PIP_RETRIES', 'TERM', 'TMPDIR', 'npm_config_fetch_retries']);
     expect(env.HOME).toBe(gateway.workspace);
     expect(raw).not.toContain(CANARY);
     const bare = spawnSync('/usr/bin/python3', ['-c', SHOW], { encoding: 'utf8' });

@@ -89,7 +89,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): Result<TierPlan, 
     ...limitWords(terms, context),
     ...cwdWords(terms, host),
     ...landlockWords(terms, host),
-    ...environmentWords({ ...terms.env, ...(network === null ? {} : networkVariables(network, host.pass)) }),
+    ...environmentWords({ ...terms.env, ...networkVariables(terms, network, host.pass) }),
     ...commandWords(terms),
   ];
   const expected = expectation(terms, host, context);

@@ -167,7 +167,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Tie
     ...connectWords(terms, host),
     ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
     judgedWord('cwd', terms, moveInside(terms.cwd, terms.workspace, place.inside)),
-    ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
+    ...environmentWords(insideEnvironment(terms, network, host.pass)),
     ...streams,
     ...commandWords(terms, {
       inside: (path) => moveInside(path, terms.workspace, place.inside),
@@ -203,13 +203,13 @@ function namespaceOptions(
 }
 
 function insideEnvironment(
-  env: ProcessTerms['env'],
+  terms: ProcessTerms,
   network: NetworkPlan | null,
   pass: NetworkPass,
 ): ProcessTerms['env'] {
-  const ofNetwork = network === null ? {} : networkVariables(network, pass);
+  const ofNetwork = networkVariables(terms, network, pass);
   const user = { USER: JAIL_USER, LOGNAME: JAIL_USER, SHELL: JAIL_SHELL };
-  return { PATH: JAIL_PATH, ...env, ...ofNetwork, ...user, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
+  return { PATH: JAIL_PATH, ...terms.env, ...ofNetwork, ...user, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
 }
 
 /** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace, a network with listeners. */

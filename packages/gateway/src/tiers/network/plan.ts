@@ -152,12 +152,17 @@ const TRUST_VARIABLES = [
   ...['NODE_EXTRA_CA_CERTS', 'npm_config_cafile', 'CARGO_HTTP_CAINFO', 'AWS_CA_BUNDLE', 'DENO_CERT'],
 ];
 
-/** The variables by which programs find the proxy, the certificates and the placeholders. */
+/** Package managers try again for a minute before they say that there is no network; pip names the cause when it does. */
+const WITHOUT_NETWORK = { npm_config_fetch_retries: '0', PIP_RETRIES: '1' };
+
+/** The variables by which programs find the proxy, the certificates and the placeholders, or that there is no network. */
 export function networkVariables(
-  { listeners }: NetworkPlan,
+  { egress }: Pick<ProcessTerms, 'egress'>,
+  network: NetworkPlan | null,
   { token, placeholders, trusted }: NetworkPass,
 ): Readonly<Record<string, string>> {
-  const [{ address, port }] = listeners;
+  if (network === null) return egress === 'strict' ? WITHOUT_NETWORK : {};
+  const [{ address, port }] = network.listeners;
   const proxy = `http://run:${token}@${address}:${port}`;
   return {
     ...placeholders,

@@ -126,9 +126,20 @@ test('the words of the launcher have brackets around IPv6 and the descriptor at 
 
 /** The variables of a strict run with these entries. */
 function variablesFor(entries: readonly string[], pass = SAMPLE_PASS) {
-  const plan = planNetwork({ egress: 'strict', egressHosts: entries }, true);
-  return plan === null ? {} : networkVariables(plan, pass);
+  const terms = { egress: 'strict', egressHosts: entries } as const;
+  return networkVariables(terms, planNetwork(terms, true), pass);
 }
+
+describe('a run without a network', () => {
+  test('has package managers that give up at once and not after a minute', () => {
+    expect(variablesFor([])).toMatchObject({ npm_config_fetch_retries: '0', PIP_RETRIES: '1' });
+    expect(variablesFor(['a.test'])).not.toHaveProperty('npm_config_fetch_retries');
+  });
+
+  test('has no such variables where it shares the network of the host', () => {
+    expect(networkVariables({ egress: 'none' }, null, SAMPLE_PASS)).toEqual({});
+  });
+});
 
 describe('a run with a network finds', () => {
   test('its proxy in every spelling, with the token that is its own', () => {
