@@ -31,10 +31,47 @@ export function readInstalled(tree: string, left: Left): Installed {
   return left.registry === 'npm' ? readNpm(tree, left) : readPypi(tree, left);
 }
 
+/** What an installer of npm would install, by the lock file that it made. */
+export type ResolvedPackage = {
+  readonly version: string;
+  readonly packages: number;
+  /** Packages with scripts that run when they are installed; here they never do. */
+  readonly scripted: readonly string[];
+};
+
+/** What was resolved for these packages in a directory with a lock file. */
+export function readResolved(folder: string, packages: readonly string[]): ResolvedPackage {
+  const all = object(object(readJson(join(folder, 'package-lock.json'))).packages);
+  const paths = Object.keys(all).filter((path) => path !== '');
+  return {
+    version: word(object(all[`node_modules/${npmName(packages[0] ?? '')}`]).version) ?? 'unknown',
+    packages: paths.length,
+    scripted: scriptedIn(all),
+  };
+}
+
+/** The packages of a tree whose install scripts did not run, as npm lists them. */
+export function scriptedPackages(tree: string): readonly string[] {
+  const file = join(tree, LOCK);
+  return existsSync(file) ? scriptedIn(object(object(readJson(file)).packages)) : [];
+}
+
+function scriptedIn(packages: JsonObject): readonly string[] {
+  const scripted = Object.entries(packages).filter(([, entry]) => object(entry).hasInstallScript === true);
+  return [...new Set(scripted.map(([path]) => safeLine(path.replace(/^.*node_modules\//, ''), WORD_CHARS)))];
+}
+
+/** Where npm lists what it installed. */
+const LOCK = 'node_modules/.package-lock.json';
+
+function npmName(spec: string): string {
+  return spec.replace(/(?<=.)@.*$/, '');
+}
+
 function readNpm(tree: string, { packages }: Left): Installed {
-  const names = packages.map((spec) => spec.replace(/(?<=.)@.*$/, ''));
+  const names = packages.map(npmName);
   const [name = ''] = names;
-  const lock = object(readJson(join(tree, 'node_modules/.package-lock.json')));
+  const lock = object(readJson(join(tree, LOCK)));
   const locked = object(object(lock.packages)[`node_modules/${name}`]);
   const programs = names.flatMap((each) => npmPrograms(tree, each));
   return {

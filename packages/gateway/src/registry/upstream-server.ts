@@ -104,6 +104,7 @@ function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettin
     defaultWorkspace: workspace,
     allowedExecutables: 'any',
     envAllow: rule.env.map((each) => pairOf(each)[0]),
+    envOfOperator: true,
     readOnly: [...settings.readOnly, ...rule.readOnly.map(settle)],
     // Tier B cannot protect paths, and a server of that tier has the whole workspace.
     protectedPaths: rule.tier === 'b' ? [] : settings.protectedPaths,

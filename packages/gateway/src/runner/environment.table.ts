@@ -2,7 +2,7 @@
  * Variables that no caller sets, whatever the operator allows: each makes some program load code, run another program,
  * read another configuration, or talk to another place. Compared in upper case; `*` matches any characters.
  */
-const NAMES_BY_REASON: Readonly<Record<string, string>> = {
+const FOR_NO_ONE: Readonly<Record<string, string>> = {
   'They are the base of the run and ours to set.': 'PATH HOME TMPDIR TMP TEMP PWD OLDPWD',
   'They say who and where the run is.': 'USER LOGNAME USERNAME UID EUID SHELL MAIL HOSTNAME',
   'The loader takes libraries and code from them.':
@@ -10,6 +10,18 @@ const NAMES_BY_REASON: Readonly<Record<string, string>> = {
   'The C library loads modules and files that they name.': `
     GCONV_PATH GETCONF_DIR LOCPATH NLSPATH MALLOC_* GLIBC_* TZDIR HOSTALIASES LOCALDOMAIN RES_OPTIONS RESOLV_*
     NIS_PATH LOCALE_ARCHIVE* DATEMSK ARGP_* _PYTHON*`,
+  'They turn connections elsewhere, write their keys out, or change whom they trust.': `
+    *_PROXY PROXY_* CURL_* WGETRC SYSTEM_WGETRC NETRC SSL_* SSLKEYLOGFILE OPENSSL_* REQUESTS_* HTTPLIB*
+    *_CA_BUNDLE *_CA_FILE *_CA_PATH GNUTLS_* NSS_*`,
+  'They are accounts and secrets, which do not come in by this door.': `
+    AWS_* AZURE_* GOOGLE_* GCLOUD_* CLOUDSDK_* VAULT_* *_TOKEN *_SECRET *_PASSWORD *_API_KEY *_CREDENTIALS`,
+  'Services of the host.':
+    'SYSTEMD_* LISTEN_* NOTIFY_SOCKET INVOCATION_ID JOURNAL_STREAM KRB5* SASL_* LDAP* PAM_*',
+  'They configure this gateway.': 'PALISADE_*',
+};
+
+/** The same for callers. An operator may set them for an MCP server: its README names some, and it is its own process. */
+const FOR_NO_CALLER: Readonly<Record<string, string>> = {
   'A terminal description is a file that is parsed.': 'TERMINFO* TERMCAP* TERMPATH NCURSES_*',
   'A shell runs or obeys them when it starts.': `
     BASH BASH_* BASHOPTS SHELLOPTS ENV IFS PS0 PS1 PS2 PS3 PS4 PROMPT* CDPATH GLOBIGNORE EXECIGNORE FCEDIT
@@ -30,9 +42,6 @@ const NAMES_BY_REASON: Readonly<Record<string, string>> = {
   'Programs start what they name.': `
     *EDITOR *PAGER VISUAL BROWSER LESS* MORE MOST_* MAN* GROFF_* TROFF* VIM* VIMINIT EXINIT NVIM_* DIFF_*
     DIFFTOOL MERGETOOL *_ASKPASS ASKPASS`,
-  'They turn connections elsewhere, write their keys out, or change whom they trust.': `
-    *_PROXY PROXY_* CURL_* WGETRC SYSTEM_WGETRC NETRC SSL_* SSLKEYLOGFILE OPENSSL_* REQUESTS_* HTTPLIB*
-    *_CA_BUNDLE *_CA_FILE *_CA_PATH GNUTLS_* NSS_*`,
   'A build reads its tools and rules from them.': `
     MAKE* MFLAGS GNUMAKEFLAGS GNUMAKE* NINJA_* CMAKE* CTEST_* MESON_* BAZEL_* CCACHE_* SCCACHE_* DISTCC_*
     AUTOM4TE* AUTOCONF* ACLOCAL* AUTOMAKE* M4* PKG_CONFIG* LIBTOOL*`,
@@ -53,22 +62,26 @@ const NAMES_BY_REASON: Readonly<Record<string, string>> = {
   'Desktops: sockets of the host, and plugins by path.': `
     XDG_* DBUS_* DISPLAY WAYLAND_* XAUTHORITY XENVIRONMENT XAPPLRESDIR ICEAUTHORITY SESSION_MANAGER QT_* GTK_*
     GDK_* GIO_* GST_* GSETTINGS_* PULSE_* PIPEWIRE_* SDL_* MESA_* LIBGL_* VK_* EGL_* OCL_* CUDA_*`,
-  'Accounts of the host and the ways to them; secrets do not come in by this door.': `
-    AWS_* AZURE_* GOOGLE_* GCLOUD_* CLOUDSDK_* KUBE* HELM_* DOCKER_* CONTAINER* PODMAN_* BUILDKIT_* TF_*
-    VAULT_* ANSIBLE_* VAGRANT_* *_TOKEN *_SECRET *_PASSWORD *_API_KEY *_CREDENTIALS`,
+  'They lead to accounts of the host.':
+    'KUBE* HELM_* DOCKER_* CONTAINER* PODMAN_* BUILDKIT_* TF_* ANSIBLE_* VAGRANT_*',
   'Start files and servers of databases.':
     'PG* PSQL* MYSQL* MARIADB_* SQLITE_* REDIS* MONGO* ORACLE_* TNS_ADMIN ODBC*',
-  'Services of the host.':
-    'SYSTEMD_* LISTEN_* NOTIFY_SOCKET INVOCATION_ID JOURNAL_STREAM KRB5* SASL_* LDAP* PAM_*',
-  'They configure this gateway.': 'PALISADE_*',
 };
 
-export const NEVER_VARIABLES = Object.entries(NAMES_BY_REASON).flatMap(([why, names]) =>
-  names
-    .trim()
-    .split(/\s+/)
-    .map((pattern) => ({ pattern, why })),
-);
+export type NeverVariable = { readonly pattern: string; readonly why: string };
+
+/** Whatever the operator configures. */
+export const NEVER_FOR_SERVERS: readonly NeverVariable[] = patternsOf(FOR_NO_ONE);
+export const NEVER_VARIABLES: readonly NeverVariable[] = [...NEVER_FOR_SERVERS, ...patternsOf(FOR_NO_CALLER)];
+
+function patternsOf(byReason: Readonly<Record<string, string>>): readonly NeverVariable[] {
+  return Object.entries(byReason).flatMap(([why, names]) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((pattern) => ({ pattern, why })),
+  );
+}
 
 /** What the values of known variables look like: never a path, which some programs would open. */
 export const VALUE_SHAPES: readonly {

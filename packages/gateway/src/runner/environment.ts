@@ -1,27 +1,31 @@
 import { matchesPattern } from '../config/grammar.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
-import { NEVER_VARIABLES, VALUE_SHAPES } from './environment.table.ts';
+import { NEVER_FOR_SERVERS, NEVER_VARIABLES, VALUE_SHAPES } from './environment.table.ts';
 import type { RunnerSettings } from './settings.ts';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /** Why no caller may set a variable of that name; null where the operator decides. */
-export function reasonNever(name: string): string | null {
+export function reasonNever(name: string, table = NEVER_VARIABLES): string | null {
   const upper = name.toUpperCase();
-  return NEVER_VARIABLES.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
+  return table.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
 }
 
-type EnvironmentSettings = Pick<RunnerSettings, 'searchPath' | 'tmpDir' | 'envAllow' | 'tools'>;
+type EnvironmentSettings = Pick<
+  RunnerSettings,
+  'searchPath' | 'tmpDir' | 'envAllow' | 'envOfOperator' | 'tools'
+>;
 
 /** The whole environment of a run: our base and what the caller may add. Nothing is inherited from the gateway. */
 export function environmentOf(
   asked: Readonly<Record<string, string>>,
   home: string,
-  { searchPath, tmpDir, envAllow, tools }: EnvironmentSettings,
+  settings: EnvironmentSettings,
 ): Readonly<Record<string, string>> {
+  const { searchPath, tmpDir, tools } = settings;
   const entries = Object.entries(asked);
-  for (const [name, value] of entries) demandAllowed(name, value, envAllow);
+  for (const [name, value] of entries) demandAllowed(name, value, settings);
   const base = {
     PATH: searchPath.join(':'),
     HOME: home,
@@ -34,18 +38,30 @@ export function environmentOf(
   return Object.fromEntries([...Object.entries(base), ...entries]);
 }
 
-function demandAllowed(name: string, value: string, envAllow: readonly string[]): void {
+const FOR_CALLERS = {
+  table: NEVER_VARIABLES,
+  who: 'no caller',
+  remedy: 'Leave it out; no setting allows it.',
+};
+const FOR_SERVERS = {
+  table: NEVER_FOR_SERVERS,
+  who: 'no one',
+  remedy:
+    'Leave it out. For a token or a password, define a secret in palisade.toml and name it with --secret.',
+};
+
+function demandAllowed(
+  name: string,
+  value: string,
+  { envAllow, envOfOperator }: Pick<EnvironmentSettings, 'envAllow' | 'envOfOperator'>,
+): void {
   // Boundary: `BASH_FUNC_x%%`, `A=B` and the like are not valid names, whatever a shell makes of them.
   if (!NAME.test(name))
     throw refusal(name, 'it is not a valid variable name, expected letters, digits and _', 'Leave it out.');
   // Boundary: the never-list comes first, so that no allow-list opens it.
-  const never = reasonNever(name);
-  if (never !== null)
-    throw refusal(
-      name,
-      `no caller may set it (${never}), expected another variable`,
-      'Leave it out; no setting allows it.',
-    );
+  const { table, who, remedy } = envOfOperator === true ? FOR_SERVERS : FOR_CALLERS;
+  const never = reasonNever(name, table);
+  if (never !== null) throw refusal(name, `${who} may set it (${never}), expected another variable`, remedy);
   if (!envAllow.some((pattern) => matchesPattern(pattern, name)))
     throw refusal(
       name,

@@ -25,6 +25,8 @@ export type RunnerSettings = {
   readonly searchPath: readonly string[];
   /** Names of variables that a caller may set; `*` matches any characters. The never-list still applies. */
   readonly envAllow: readonly string[];
+  /** The variables are the operator's own, for an MCP server: fewer are out of the question. */
+  readonly envOfOperator?: true;
   /** Paths, besides the system's own, that a run may read and that arguments may name. */
   readonly readOnly: readonly string[];
   /** What a path outside in an argument does in tier C; in tier B it refuses. */

@@ -68,15 +68,12 @@ export function readDefinitions(listed: readonly Json[]): OfferRead {
 
 /** The set of definitions that were read before. */
 export function setOf(definitions: readonly Definition[], listed: Listed = NOTHING_LISTED): DefinitionSet {
-  if (isNothing(listed)) {
-    const text = canonicalize(definitions as unknown as Json);
-    const digest = digestBytes(text);
-    return { definitions, listed, text, textDigest: digest, digest };
-  }
   const { resources, ...defined } = listed;
   const pinned = { tools: definitions, ...defined } as unknown as JsonObject;
-  const text = canonicalize({ ...pinned, resources } as Json);
-  const digest = digestBytes(canonicalize(pinned));
+  const onlyTools = canonicalize(definitions as unknown as Json);
+  const text = isNothing(listed) ? onlyTools : canonicalize({ ...pinned, resources } as Json);
+  // A server that lists no resources today, or none any more, is pinned by the same digest.
+  const digest = digestBytes(isNothing({ ...listed, resources: [] }) ? onlyTools : canonicalize(pinned));
   return { definitions, listed, text, textDigest: digestBytes(text), digest };
 }
 

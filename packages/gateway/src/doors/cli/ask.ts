@@ -76,6 +76,23 @@ function requireFlags(invocation: Invocation, { act, needs }: Question): void {
   throw wrongUsage(`Cannot ${act}: ${why}, expected ${spelled}`, remedy);
 }
 
+/** One dialogue at the terminal; what is typed ahead counts for the questions to come. */
+export function openQuestions({ edge, signal }: Invocation) {
+  const lines = createInterface({ input: edge.stdin as Readable, terminal: false, signal });
+  const answers = lines[Symbol.asyncIterator]();
+  return {
+    /** Anything but a clear yes is a no. */
+    ask: async (question: string): Promise<boolean> => {
+      edge.stderr.write(`${inert(question)} [y/N] `);
+      const { value, done } = await answers.next().catch(() => ({ value: undefined, done: true }));
+      if (signal.aborted) throw new CodedError('tier/cancelled', 'Cannot read the answer: it was cancelled');
+      if (done === true) edge.stderr.write('\n');
+      return typeof value === 'string' && /^y(es)?$/i.test(value.trim());
+    },
+    close: () => lines.close(),
+  };
+}
+
 async function askLine({ edge, signal }: Invocation, question: string): Promise<string> {
   const lines = createInterface({ input: edge.stdin as Readable, terminal: false, signal });
   edge.stderr.write(`${inert(question)}: `);

@@ -58,6 +58,8 @@ export const ETC_BINDS: readonly JailRow[] = [
   { path: '/etc/magic', sentence: 'Additions to the types that `file` recognises.' },
   { path: '/etc/manpath.config', sentence: 'Where manual pages are.' },
   { path: '/etc/fonts', sentence: 'Where fontconfig finds fonts; browsers and charts need it.' },
+  { path: '/etc/chromium.d/default-flags', sentence: 'Flags without which Chromium does not start.' },
+  { path: '/etc/chromium.d/dev-shm', sentence: 'Where it keeps shared memory.' },
   { path: '/etc/ImageMagick-*', sentence: 'Limits and formats of ImageMagick.' },
   { path: '/etc/texmf', sentence: 'Settings without which TeX does not start.' },
   { path: '/etc/dictionaries-common', sentence: 'What /usr/share/dict/words leads to.' },

@@ -11,6 +11,8 @@ import { SYSTEM_PATHS } from '../../runner/system.ts';
 export type Switches = {
   readonly host: (host: string) => string;
   readonly path: (path: string) => string;
+  /** For an address at which nothing listened; commands test servers of their own, so they are told nothing. */
+  readonly address?: (address: string) => string;
 };
 
 type Decided = {
@@ -31,6 +33,8 @@ const UNRESOLVED = [
   /Failed to resolve '([A-Za-z0-9.-]+)'/g,
   /lookup ([A-Za-z0-9.-]+)(?: on [^:]+:\d+)?: /g,
 ];
+/** What Node prints where nothing listens at an address; a jail has only the listeners of allowed hosts. */
+const REFUSED = /connect E(?:CONNREFUSED|NETUNREACH) (\[?[0-9a-f:.]+\]?:\d{1,5})\b/g;
 const MISSING =
   /ENOENT|EACCES|No such file or directory|Permission denied|Cannot find module|can't open file/i;
 const PATH = /(?<![A-Za-z0-9_.~:/-])\/[A-Za-z0-9_.@+/-]{1,500}/g;
@@ -49,6 +53,8 @@ export function hintsFor(
   const unresolved = UNRESOLVED.flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, host = '']) => host),
   );
+  const dialled = [...text.matchAll(REFUSED)].map(([, address = '']) => spelled(address));
+  const { address: sayAddress = () => '' } = switches;
   const lines = text.split('\n').filter((line) => MISSING.test(line));
   const present = [workspace, ...readOnly, ...PRESENT];
   const missing = lines
@@ -58,8 +64,15 @@ export function hintsFor(
     ...[...new Set([...refused, ...unresolved])].map(
       (host) => `${inert(host)} is not an allowed host. ${switches.host(inert(host))}`,
     ),
+    ...[...new Set(dialled)].map(sayAddress).filter((sentence) => sentence !== ''),
     ...[...new Set(missing)].map((path) => `${path} is outside the sandbox. ${switches.path(path)}`),
   ].slice(0, MOST_HINTS);
+}
+
+/** Node writes an IPv6 address without brackets. */
+function spelled(address: string): string {
+  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(address) ?? [];
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : address;
 }
 
 /** An entry of an allow-list stands for the ports of the web unless it names another. */
@@ -106,4 +119,6 @@ export const COMMAND_SWITCHES: Switches = {
 export const SERVER_SWITCHES: Switches = {
   host: (host) => `Allow it with --allow-host ${host}, or with allow_hosts of the server in palisade.toml.`,
   path: (path) => `Allow it with --read-only ${path}, or with read_only of the server in palisade.toml.`,
+  address: (address) =>
+    `Nothing listens at ${address} in the sandbox. Allow a service of this machine with --allow-host ${address}, or with allow_hosts of the server in palisade.toml.`,
 };

@@ -8,6 +8,7 @@ import { readPackageCommand } from '../../../packages/read-command.ts';
 import { ForbiddenPlaces, settle } from '../../../runner/forbidden.ts';
 import { demandRoot } from '../../../runner/roots.ts';
 import { listOf, textOf, wrongUsage } from '../input.ts';
+import { fetchMissing } from '../package/fetch-missing.ts';
 import type { Invocation } from '../verb.ts';
 import { demandWritable, keepBackup, PRIVATE, readClientFile, writeClientFile } from './client-file.ts';
 import { CLIENTS, type McpClient } from './clients.table.ts';
@@ -34,7 +35,7 @@ import { isValid, type MintedToken, makeToken, revoke } from './tokens.ts';
 
 /** In a dry run, in place of the token that would be made. */
 const TOKEN_TO_COME = 'pls_TOKEN_TO_BE_MADE';
-const FLAGS = ['http', 'project', 'wrap', 'workspace', 'dry-run', 'file', 'name', 'as'];
+const FLAGS = ['http', 'project', 'wrap', 'fetch', 'workspace', 'dry-run', 'file', 'name', 'as'];
 
 export async function run(invocation: Invocation): Promise<number> {
   const { print, args, flags } = invocation;
@@ -101,9 +102,10 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
     return { ...about, status: wrapped === undefined ? 'already connected' : 'already wrapped' };
   const status = wrapped !== undefined ? 'wrapped' : planned.isNew ? 'connected' : 'updated';
   const diff = unifiedDiff(file.path, file.text ?? '', planned.text);
-  const notes = notesOf(invocation, target);
-  if (dryRun) return { ...about, status, diff, notes };
+  if (dryRun) return { ...about, status, diff, notes: notesOf(invocation, target, false) };
   demandWritable(file);
+  const command = wrapped === undefined ? [] : commandIn(client, serverNamed(source, wrapped)?.value);
+  const notes = notesOf(invocation, target, await fetchMissing(invocation, command));
   const label = `${client.name} (${own.server})`;
   const made =
     flags.http === true && held === null
@@ -121,6 +123,8 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
 }
 
 function demandCompatible({ flags }: Invocation, { id, name, http }: McpClient): void {
+  if (flags.fetch === true && flags.wrap === undefined)
+    throw wrongUsage('Cannot use --fetch without --wrap: it fetches the package of a server, expected both');
   if (flags.wrap !== undefined && [flags.workspace ?? []].flat().length > 1)
     throw wrongUsage('Cannot use --workspace twice with --wrap: a server writes to one, expected one');
   if (flags.http !== true) return;
@@ -191,7 +195,7 @@ async function revokeUnused(
   return id === null ? [] : [`The token ${id} of the old entry was revoked.`];
 }
 
-function notesOf(invocation: Invocation, target: ClientTarget): readonly string[] {
+function notesOf(invocation: Invocation, target: ClientTarget, isFetched: boolean): readonly string[] {
   const { client, scope, file, source } = target;
   const { flags } = invocation;
   const notes: string[] = [];
@@ -217,7 +221,7 @@ function notesOf(invocation: Invocation, target: ClientTarget): readonly string[
     );
   if (typeof flags.wrap === 'string') {
     const entry = serverNamed(source, flags.wrap)?.value;
-    notes.push(...wrapNotes(invocation, client, flags.wrap, entry));
+    notes.push(...wrapNotes(invocation, client, { server: flags.wrap, entry, isFetched }));
   }
   if (programOf().isTemporary)
     notes.push(
@@ -228,11 +232,12 @@ function notesOf(invocation: Invocation, target: ClientTarget): readonly string[
   return notes;
 }
 
+type WrapFacts = { readonly server: string; readonly entry: unknown; readonly isFetched: boolean };
+
 function wrapNotes(
   invocation: Invocation,
   client: McpClient,
-  server: string,
-  entry: unknown,
+  { server, entry, isFetched }: WrapFacts,
 ): readonly string[] {
   const notes: string[] = [];
   if (invocation.flags.workspace === undefined)
@@ -242,18 +247,29 @@ function wrapNotes(
   notes.push(
     `${server} runs in a sandbox now: it has no network, and its tool calls need your approval. Flags of \`palisade mcp wrap\` before "--" in the entry change that.`,
   );
-  const command = wrappedIn(client, entry) ?? argvOf(client, entry) ?? [];
-  const read = readPackageCommand(command);
-  if (read?.ok === true)
-    notes.push(
-      `Its package is fetched once, by you: \`palisade package add${stateFlag(invocation.stateDir.path, invocation.edge.env)} -- ${command.map(shellWord).join(' ')}\`.`,
-    );
-  if (read?.ok === false)
-    notes.push(`${server} does not start: ${sentenceOf(read.problem)}. ${read.problem.hint}`);
+  notes.push(...packageNotes(invocation, server, commandIn(client, entry), isFetched));
   const variables = variablesIn(entry);
   if (variables.length > 0)
     notes.push(
       `Its variables are not passed on (${variables.join(', ')}). Pass what it needs with --env or --secret.`,
     );
   return notes;
+}
+
+/** The command line of a server itself, whether it is wrapped already or not. */
+function commandIn(client: McpClient, entry: unknown): readonly string[] {
+  return wrappedIn(client, entry) ?? argvOf(client, entry) ?? [];
+}
+
+function packageNotes(
+  { stateDir, edge }: Invocation,
+  server: string,
+  command: readonly string[],
+  isFetched: boolean,
+): readonly string[] {
+  const read = isFetched ? null : readPackageCommand(command);
+  if (read === null) return [];
+  if (!read.ok) return [`${server} does not start: ${sentenceOf(read.problem)}. ${read.problem.hint}`];
+  const fetch = `palisade package add${stateFlag(stateDir.path, edge.env)} -- ${command.map(shellWord).join(' ')}`;
+  return [`Its package is fetched once, by you: \`${fetch}\`.`];
 }

@@ -1,20 +1,18 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { type Readable, Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { CODES, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
 import { CONFIG_KEYS } from '../../../config/config.table.ts';
 import { CONFIG_FILE } from '../../../config/load.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { inert } from '../../../core/hostile-text.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { examineGateway, type Finding, recordFindings } from '../../../operations/findings.ts';
 import type { PolicySet } from '../../../policy/policy-set.ts';
 import { prepareStateDir } from '../../../store/state-dir.ts';
-import { canAsk } from '../ask.ts';
+import { canAsk, openQuestions } from '../ask.ts';
 import { callOf } from '../make-call.ts';
 import { PROBLEM_STATUS, printFinding } from '../nouns/doctor.ts';
 import { Printer } from '../printer.ts';
@@ -167,23 +165,6 @@ async function offerClient(invocation: Invocation, client: McpClient, isWanted: 
     if (!(error instanceof CodedError)) throw error;
     return { ...about, status: 'failed' as const, message: `${error.message}. ${error.remedy}` };
   }
-}
-
-/** One dialogue at the terminal; what is typed ahead counts for the questions to come. */
-function openQuestions({ edge, signal }: Invocation) {
-  const lines = createInterface({ input: edge.stdin as Readable, terminal: false, signal });
-  const answers = lines[Symbol.asyncIterator]();
-  return {
-    /** Anything but a clear yes is a no. */
-    ask: async (question: string): Promise<boolean> => {
-      edge.stderr.write(`${inert(question)} [y/N] `);
-      const { value, done } = await answers.next().catch(() => ({ value: undefined, done: true }));
-      if (signal.aborted) throw new CodedError('tier/cancelled', 'Cannot read the answer: it was cancelled');
-      if (done === true) edge.stderr.write('\n');
-      return typeof value === 'string' && /^y(es)?$/i.test(value.trim());
-    },
-    close: () => lines.close(),
-  };
 }
 
 function callerOf(offered: readonly OfferedClient[]): Principal {

@@ -1,4 +1,4 @@
-import { basename, extname, resolve } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { CODES } from '@palisade/sdk';
 import type { UpstreamRule } from '../../../config/config.ts';
@@ -6,10 +6,12 @@ import type { Caller } from '../../../core/caller.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Principal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
+import { scriptedPackages } from '../../../packages/installed.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { answerEarly } from '../../mcp/answer-early.ts';
 import type { MessageId } from '../../mcp/message.ts';
 import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
+import { fetchMissing, printFetchError, scriptsNote } from '../package/fetch-missing.ts';
 import { printError } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -75,6 +77,9 @@ export async function wrap(invocation: Invocation): Promise<number> {
   const rule = wrappedRule(invocation);
   const principal = clientOf(invocation);
   const answered = await greet(invocation);
+  await fetchMissing(invocation, rule.command).catch((error: unknown) =>
+    printFetchError(invocation.print, error),
+  );
   const gateway = await invocation.openGateway({ upstreams: [rule], isLasting: true });
   // The client is served in any case: in place of the tools it sees why there are none.
   const status = await connectTo(invocation, gateway, rule, principal).catch(async (error: unknown) => {
@@ -105,12 +110,21 @@ async function connectTo(
     if (error.code.startsWith('package/')) return printError(print, error);
     if (error.code !== 'tier/upstream-failed') throw error;
     const isUsual = error.remedy === CODES[error.code].remedy;
-    const remedy = rule.tier === 'c' && isUsual ? IN_THE_JAIL : error.remedy;
+    const usual =
+      rule.tier === 'c' ? `${IN_THE_JAIL}${unbuiltIn(gateway.upstreams.ruleOf(rule.name))}` : null;
+    const remedy = (isUsual ? usual : null) ?? error.remedy;
     return printError(
       print,
       new CodedError(error.code, `Cannot wrap "${rule.name}": ${error.message}`, { remedy }),
     );
   }
+}
+
+/** Why a package that builds or downloads a part of itself does not start. */
+function unbuiltIn({ package: found }: UpstreamRule): string {
+  const scripted = found === undefined ? [] : scriptedPackages(join(found.directory, found.digest));
+  if (scripted.length === 0) return '';
+  return ` Of its package, ${scriptsNote(scripted)}: if it needs them, install it yourself and wrap the installed program with --read-only.`;
 }
 
 /** Programs whose first plain argument names the server better than they do. */

@@ -1,15 +1,17 @@
+import { join } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { quote } from '../../../core/hostile-text.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
 import { sentenceOf } from '../../../core/result.ts';
 import { administer } from '../../../invoke/administer.ts';
+import { scriptedPackages } from '../../../packages/installed.ts';
 import { type PackagePin, packagePin, packagePins, unpinPackage } from '../../../packages/pins.ts';
 import { type PackageCommand, readPackageCommand, sourceOf } from '../../../packages/read-command.ts';
 import { packagesIn, sweepPackages, whyNotWhole } from '../../../packages/store.ts';
-import { principalOf, wrongUsage } from '../input.ts';
+import { listOf, principalOf, wrongUsage } from '../input.ts';
 import { actAs, withRecords } from '../opened.ts';
-import { FetchFailure, fetchPackage, requireProgram } from '../package/fetch.ts';
-import { printError } from '../printer.ts';
+import { fetchPackage, requireProgram } from '../package/fetch.ts';
+import { fetchedLine, printFetchError, scriptsNote } from '../package/fetch-missing.ts';
 import type { Invocation } from '../verb.ts';
 import { PROBLEM_STATUS } from './doctor.ts';
 
@@ -53,35 +55,34 @@ async function fetchAndPrint(
   before: PackagePin | null,
 ): Promise<number> {
   const { print } = invocation;
-  if (!print.json) print.note('fetching', 'dim', `  ${sourceOf(command)}`);
+  const allowHosts = listOf(invocation, 'allow-host');
   try {
-    const pin = await fetchPackage(invocation, command, principalOf(invocation));
-    return print.result(documentOf(pin), () => {
-      const { source, version, files, bytes, digest, call } = pin;
-      const was = before === null ? '' : ` (was ${before.version}, ${before.digest.slice(0, 12)})`;
-      print.styled(
-        'green',
-        'fetched',
-        `  ${source}  version ${version}${was}  ${files} files  ${bytes} bytes`,
-      );
-      print.facts([
-        ['sha256', digest],
-        ['programs', Object.keys(pin.programs).join(', ')],
-        ['call', call],
-      ]);
-      if (before !== null && before.digest !== digest)
-        print.next(
-          'its servers are in quarantine until you accept them: palisade upstream refresh NAME, then palisade upstream approve NAME',
-        );
-    });
+    const pin = await fetchPackage(invocation, { command, by: principalOf(invocation), allowHosts });
+    // Without a question, there is no one who could say no.
+    if (pin !== null) printFetched(invocation, pin, before);
+    return 0;
   } catch (error) {
-    if (!(error instanceof FetchFailure)) throw error;
-    const { output } = error;
-    // The output is untrusted text: each line is indented, so that none looks like a line of palisade.
-    for (const line of print.json ? [] : output.split(/\r?\n/))
-      print.note(`  ${line.replaceAll('\t', '    ')}`);
-    return printError(print, error, { output });
+    return printFetchError(print, error);
   }
+}
+
+function printFetched({ print, stateDir }: Invocation, pin: PackagePin, before: PackagePin | null): void {
+  const { digest, call } = pin;
+  const scripted = scriptedPackages(join(packagesIn(stateDir.path), digest));
+  print.result(documentOf(pin), () => {
+    const was = before === null ? '' : ` (was ${before.version}, ${before.digest.slice(0, 12)})`;
+    print.styled('green', 'fetched', `  ${fetchedLine(pin, was)}`);
+    print.facts([
+      ['sha256', digest],
+      ['programs', Object.keys(pin.programs).join(', ')],
+      ['call', call],
+    ]);
+    if (scripted.length > 0) print.note('note', 'yellow', `  ${scriptsNote(scripted)}`);
+    if (before !== null && before.digest !== digest)
+      print.next(
+        'its servers are in quarantine until you accept them: palisade upstream refresh NAME, then palisade upstream approve NAME',
+      );
+  });
 }
 
 export async function list(invocation: Invocation): Promise<number> {

@@ -5,7 +5,7 @@
  */
 import type { Config } from '../../../config/config.ts';
 import type { Clock } from '../../../core/clock.ts';
-import type { Json } from '../../../core/json.ts';
+import { isJsonObject, type Json } from '../../../core/json.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import type { Tool } from '../../../core/tool.ts';
 import type { AllowList } from '../../../egress/allowlist.ts';
@@ -15,7 +15,7 @@ import { FileDigests } from '../../../runner/executable.ts';
 import type { ForbiddenPlaces } from '../../../runner/forbidden.ts';
 import { allowListOf } from '../../../runner/host-lists.ts';
 import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
-import type { Installer } from './installers.ts';
+import { INSTALL_STEPS, type Installer, type InstallStep } from './installers.ts';
 
 export const FETCH_TOOL = 'palisade.package.fetch';
 
@@ -40,14 +40,14 @@ export function fetchTool(bench: FetchBench): Tool {
   );
   const { executor } = command;
   if (executor.kind !== 'process') throw new TypeError('Cannot make the tool: it is not a command');
-  const input: Json = {
+  const inputOf = (step: InstallStep): Json => ({
     command: installer.command,
-    args: [...installer.args],
+    args: [...(installer.steps[step] ?? installer.steps.install)],
     workspace: staging,
     tier: 'c',
     egress: 'strict',
     egress_hosts: [...hosts],
-  };
+  });
   return {
     ...command,
     id: FETCH_TOOL,
@@ -57,14 +57,20 @@ export function fetchTool(bench: FetchBench): Tool {
       type: 'object',
       properties: {
         source: { type: 'string', maxLength: 4096, description: 'The registry and the packages.' },
+        step: { type: 'string', enum: [...INSTALL_STEPS], description: 'All of it, or one half.' },
       },
       required: ['source'],
       additionalProperties: false,
     },
     limits: LIMIT_CEILINGS,
     hosts: () => hosts.map((host) => host.replace(/:\d+$/, '')),
-    executor: { kind: 'process', prepare: () => executor.prepare(input) },
+    executor: { kind: 'process', prepare: (input) => executor.prepare(inputOf(stepIn(input))) },
   };
+}
+
+function stepIn(input: Json): InstallStep {
+  const step = isJsonObject(input) ? input.step : undefined;
+  return INSTALL_STEPS.find((each) => each === step) ?? 'install';
 }
 
 /** Boundary: the hosts of the registry alone; one that the operator denies to all commands is denied here too. */

@@ -12,32 +12,41 @@ import { formatPrincipal, type Principal } from '../../../core/principal.ts';
 import { administer, requireAdministrator } from '../../../invoke/administer.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
-import { readInstalled } from '../../../packages/installed.ts';
+import { type ResolvedPackage, readInstalled, readResolved } from '../../../packages/installed.ts';
 import { programOf } from '../../../packages/packaged-server.ts';
 import { type PackagePin, pinPackage } from '../../../packages/pins.ts';
 import { type PackageCommand, sourceOf } from '../../../packages/read-command.ts';
 import { keepPackage, packagesIn } from '../../../packages/store.ts';
 import { ForbiddenPlaces } from '../../../runner/forbidden.ts';
-import { listOf } from '../input.ts';
 import { callOf } from '../make-call.ts';
 import { outputOf } from '../nouns/exec.ts';
 import { withGateway } from '../opened.ts';
 import type { Invocation } from '../verb.ts';
 import { FETCH_TOOL, fetchTool, hostsFor } from './fetch-tool.ts';
-import { gather, layOut, REPORT } from './installers.ts';
-import { registryOf } from './registry.ts';
+import { gather, type InstallStep, layOut, REPORT } from './installers.ts';
+import { withProgress } from './progress.ts';
+import { type Registry, registryOf } from './registry.ts';
 
 /** A directory that commands may work in, also those of other users of palisade. */
 const STAGED_IN = '/var/tmp/palisade-fetch-';
 
-/** The package as it is pinned from now on. */
-export async function fetchPackage(
-  invocation: Invocation,
-  command: PackageCommand,
-  by: Principal,
-): Promise<PackagePin> {
+/** What is fetched, for whom, and from where. */
+export type FetchOrder = {
+  readonly command: PackageCommand;
+  readonly by: Principal;
+  /** Hosts that the installer may reach besides those of the registry. */
+  readonly allowHosts: readonly string[];
+  /** Asks a person, who sees what would be fetched, where that is known; nothing is fetched after a no. */
+  readonly confirm?: (offer: FetchOffer) => Promise<boolean>;
+};
+
+export type FetchOffer = { readonly host: string; readonly resolved: ResolvedPackage | null };
+
+/** The package as it is pinned from now on; null where a person did not want it. */
+export async function fetchPackage(invocation: Invocation, order: FetchOrder): Promise<PackagePin | null> {
   const { edge, stateDir } = invocation;
-  const registry = registryOf(invocation, command.registry, listOf(invocation, 'allow-host'));
+  const { command, allowHosts } = order;
+  const registry = registryOf(invocation, command.registry, allowHosts);
   const config = await loadConfig({ stateDir: stateDir.path });
   const staging = mkdtempSync(STAGED_IN);
   try {
@@ -45,34 +54,30 @@ export async function fetchPackage(
     const forbidden = new ForbiddenPlaces({ stateDir: stateDir.path, home: edge.env.home });
     const { hosts } = registry;
     const tool = fetchTool({ installer, staging, hosts, config, clock: edge.clock, forbidden });
-    const act = (gateway: Opened<Gateway>) => fetchBy(invocation, gateway, { command, staging, hosts, by });
-    return await withGateway(invocation, act, { tools: [tool], upstreams: [] });
+    const act = (gateway: Opened<Gateway>) => fetchBy(invocation, gateway, { ...order, staging, registry });
+    return await withProgress(invocation, { staging, source: sourceOf(command) }, () =>
+      withGateway(invocation, act, { tools: [tool], upstreams: [] }),
+    );
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
 }
 
-type Fetching = {
-  readonly command: PackageCommand;
-  readonly staging: string;
-  readonly hosts: readonly string[];
-  readonly by: Principal;
-};
+type Fetching = FetchOrder & { readonly staging: string; readonly registry: Registry };
 
 async function fetchBy(
   invocation: Invocation,
   gateway: Opened<Gateway>,
-  { command, staging, hosts, by }: Fetching,
-): Promise<PackagePin> {
+  fetching: Fetching,
+): Promise<PackagePin | null> {
+  const { command, staging, by } = fetching;
   const { tenant } = gateway.config.gateway;
   requireAdministrator(gateway, by, tenant);
   const source = sourceOf(command);
-  const wanted = { principal: by, tool: FETCH_TOOL, rawInput: JSON.stringify({ source }) };
-  const call = callOf(invocation, gateway, wanted);
-  const { callId, outcome } = await invoke(gateway, call, invocation.signal, {
-    hosts: hostsFor(gateway.config, hosts),
-  });
-  requireOk(source, outcome);
+  const install = (step: InstallStep) => runStep(invocation, gateway, fetching, step);
+  const step = await agreedStep(fetching, install);
+  if (step === null) return null;
+  const callId = await install(step);
   const { registry, packages } = command;
   const tree = gather(registry, staging);
   const report = join(staging, REPORT);
@@ -90,6 +95,35 @@ async function fetchBy(
     gateway.journal.append(tx, { kind: 'package-pinned', principal: formatPrincipal(by), tenant, body });
   });
   return pin;
+}
+
+/** The step that is left once a person has seen what would be fetched; null after a no. */
+async function agreedStep(
+  { command, staging, registry, confirm }: Fetching,
+  install: (step: InstallStep) => Promise<string>,
+): Promise<InstallStep | null> {
+  if (confirm === undefined) return 'install';
+  const { host } = new URL(registry.url);
+  if (command.registry !== 'npm') return (await confirm({ host, resolved: null })) ? 'install' : null;
+  await install('resolve');
+  const resolved = readResolved(staging, command.packages);
+  return (await confirm({ host, resolved })) ? 'install-resolved' : null;
+}
+
+/** Runs one step of the installer by a call of the line, and gives the id of the call. */
+async function runStep(
+  invocation: Invocation,
+  gateway: Opened<Gateway>,
+  { command, by, registry }: Fetching,
+  step: InstallStep,
+): Promise<string> {
+  const source = sourceOf(command);
+  const wanted = { principal: by, tool: FETCH_TOOL, rawInput: JSON.stringify({ source, step }) };
+  const call = callOf(invocation, gateway, wanted);
+  const hosts = hostsFor(gateway.config, registry.hosts);
+  const { callId, outcome } = await invoke(gateway, call, invocation.signal, { hosts });
+  requireOk(source, outcome);
+  return callId;
 }
 
 /** The output of an installer that failed, for its user to read. */

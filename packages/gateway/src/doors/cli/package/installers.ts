@@ -7,10 +7,17 @@ import type { Registry } from './registry.ts';
 
 export type Installer = {
   readonly command: string;
-  readonly args: readonly string[];
+  /** The arguments of each step; an installer that cannot resolve by itself has one step. */
+  readonly steps: { readonly install: readonly string[] } & Readonly<
+    Partial<Record<InstallStep, readonly string[]>>
+  >;
   /** What a jail has to be shown besides the system. */
   readonly readOnly: readonly string[];
 };
+
+/** Everything at once; or, where a person is asked in between: what there is to install, and then exactly that. */
+export const INSTALL_STEPS = ['install', 'resolve', 'install-resolved'] as const;
+export type InstallStep = (typeof INSTALL_STEPS)[number];
 
 type Job = { readonly staging: string; readonly packages: readonly string[]; readonly registry: Registry };
 
@@ -45,8 +52,13 @@ function layOutNpm({ staging, packages, registry }: Job): Installer {
   writeFileSync(join(staging, '.npmrc'), `${lines.join('\n')}\n`);
   const node = realpathSync(process.execPath);
   const npm = findNpm(node);
-  const args = [join(npm, 'bin/npm-cli.js'), 'install', '--ignore-scripts', ...packages];
-  return { command: node, args, readOnly: [node, npm].filter((path) => !path.startsWith('/usr/')) };
+  const run = (...words: readonly string[]) => [join(npm, 'bin/npm-cli.js'), ...words, '--ignore-scripts'];
+  const steps = {
+    install: run('install', ...packages),
+    resolve: run('install', '--package-lock-only', ...packages),
+    'install-resolved': run('ci'),
+  };
+  return { command: node, steps, readOnly: [node, npm].filter((path) => !path.startsWith('/usr/')) };
 }
 
 /** The folder of npm: that of the running node, or the system's. */
@@ -84,7 +96,8 @@ function layOutPip({ staging, packages, registry }: Job): Installer {
   // A source distribution runs code of the package to be built; a wheel is only unpacked.
   const install = ['install', '--only-binary', ':all:', '--no-compile', '--target', TREE, '--report', REPORT];
   const args = ['-m', 'pip', ...quiet, ...trust, ...install, '--requirement', 'requirements.txt'];
-  return { command: 'python3', args, readOnly: [] };
+  // Pip downloads whole wheels to learn what they require, so it does not resolve by itself.
+  return { command: 'python3', steps: { install: args }, readOnly: [] };
 }
 
 /** Brings what the installer left into one directory, and gives its path. */

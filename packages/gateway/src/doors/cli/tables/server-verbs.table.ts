@@ -55,12 +55,14 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
       ...ALLOW_HOST,
       ...SECRET,
       ...ENV,
+      fetch:
+        'Fetch its package first, if it was not fetched yet; on a terminal you are asked without the flag.',
       elicitation: 'Show its questions to the person at the client, as those of this server.',
       ...CLIENT_AS,
     },
     examples: [
       'palisade mcp wrap -- node server.js',
-      'palisade mcp wrap -- npx -y @modelcontextprotocol/server-everything',
+      'palisade mcp wrap --fetch -- npx -y @modelcontextprotocol/server-everything',
       'palisade mcp wrap --risk low --read-only /opt/files-server -- node /opt/files-server/index.js',
       'palisade mcp wrap --name github --allow-host api.github.com --secret github -- github-mcp-server stdio',
     ],

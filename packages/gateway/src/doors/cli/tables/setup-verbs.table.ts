@@ -30,6 +30,8 @@ export const SETUP_VERBS: readonly Verb[] = verbs({
       ...DRY_RUN,
       ...FILE,
       'wrap SERVER': 'Run this server of the file through the gateway, instead of adding an entry.',
+      fetch:
+        'With --wrap: fetch the package of the server first, if it was not fetched yet; on a terminal you are asked without the flag.',
       'workspace DIR...':
         'A directory in or below which commands of the client may work; may be repeated (default: that of --project, else where the client starts palisade, if that is in a project). With --wrap: the one directory that the server may write to.',
       list: 'List the clients, as without CLIENT.',
@@ -40,7 +42,7 @@ export const SETUP_VERBS: readonly Verb[] = verbs({
       'palisade connect claude-desktop --workspace ~/projects/site',
       'palisade connect cursor --project --dry-run',
       'palisade connect codex --http',
-      'palisade connect claude-desktop --wrap filesystem --workspace ~/work',
+      'palisade connect claude-desktop --wrap filesystem --fetch --workspace ~/work',
     ],
     load: async () => (await import('../connect/connect.ts')).run,
   },
