@@ -13,6 +13,7 @@ import {
   type TierRow,
 } from '../process/tier.ts';
 import { ownArch, seccompProgram } from '../seccomp/filter.ts';
+import type { Jail } from './jail.ts';
 import { FILTERS_C, filterOfC, planC } from './plan.ts';
 import { isAtLeast, type JailFindings, NESTED_MOUNTS_SINCE, probeC, REQUIRED_OPTIONS } from './probe.ts';
 
@@ -48,13 +49,14 @@ function tierOfC(found: JailFindings): CommandTier {
     own: seccompProgram(ownArch(), FILTERS_C.own),
     shared: seccompProgram(ownArch(), FILTERS_C.shared),
   };
+  const jails = new Map<string, Jail>();
   return {
     name: 'c',
     executor: `bubblewrap@${bwrapVersion}`,
     about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
     plan: (terms, place) => {
       const seccomp = filters[filterOfC(terms, found)];
-      return proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces);
+      return proving(planC(terms, { ...found, ...place, seccomp, jails }), found.ownNamespaces);
     },
   };
 }

@@ -96,7 +96,7 @@ export function launcherOptions(add: AddDescriptor): readonly string[] {
 
 /** Binds of the terms; the workspace is the last one and the only writable one. */
 export function bindOptions(
-  terms: ProcessTerms,
+  terms: Pick<ProcessTerms, 'readOnly' | 'protectedPaths'>,
   place: WorkspacePlace,
   add: AddDescriptor,
 ): readonly string[] {

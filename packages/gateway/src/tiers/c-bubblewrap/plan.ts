@@ -9,15 +9,7 @@ import type { Refused } from '../../core/outcome.ts';
 import { isWithin } from '../../core/paths.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
-import { FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/child.ts';
-import {
-  type NetworkPass,
-  type NetworkPlan,
-  networkVariables,
-  networkWords,
-  planNetwork,
-  TRUST_FILE,
-} from '../network/plan.ts';
+import { type NetworkPass, type NetworkPlan, networkVariables } from '../network/plan.ts';
 import { commandWords, judgedWord } from '../process/command-words.ts';
 import {
   checkFilter,
@@ -25,16 +17,14 @@ import {
   checkTerms,
   type Expectation,
   environmentWords,
-  groupWords,
-  identityWords,
   type LimitContext,
   limitFacts,
   limitWords,
   type RunPlace,
-  streamWords,
   type TierPlan,
   unenforceable,
 } from '../process/plan.ts';
+import { type Jail, recallJail } from './jail.ts';
 import * as mounts from './mounts.ts';
 import {
   checkExecutable,
@@ -49,9 +39,7 @@ import {
   DEVICE_MOUNTS,
   JAIL_COPIES,
   JAIL_HOME,
-  JAIL_HOST,
   JAIL_ID,
-  JAIL_LAUNCHER,
   JAIL_PATH,
   JAIL_SHELL,
   JAIL_SHM,
@@ -74,6 +62,8 @@ export type JailHost = RunPlace & {
   readonly hidden: readonly mounts.HostPath[];
   /** Whether the launcher can make the connections of Unix sockets on this machine. */
   readonly canConnect: boolean;
+  /** The jails that were laid out for these findings. */
+  readonly jails?: Map<string, Jail>;
 };
 
 /**
@@ -121,85 +111,34 @@ export function planC(terms: ProcessTerms, host: JailHost): Result<TierPlan, Ref
 
 /** The terms without read-only paths that every jail shows anyway. */
 function withoutEtc(terms: ProcessTerms, host: JailHost): ProcessTerms {
+  if (terms.readOnly.length === 0) return terms;
   const shown = mounts.shownEtc(host.etc, terms.egress !== 'strict');
   const readOnly = terms.readOnly.filter((path) => !shown.some((row) => isWithin(path, row.path)));
   return { ...terms, readOnly };
 }
 
 function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): TierPlan {
-  const descriptors = layOutDescriptors();
-  const { add } = descriptors;
-  const streams = streamWords(host.hasStreams, add);
-  const argsFd = add({ role: 'args' });
-  const network = planNetwork(terms, true);
-  const { trusted } = host.pass;
-  const args = [
-    ...namespaceOptions(terms, host, network),
-    // The launcher in the jail has no environment: the command's variables come with its arguments.
-    '--clearenv',
-    ...['--seccomp', String(add({ role: 'bytes', name: 'seccomp', bytes: host.seccomp }))],
-    ...mounts.systemOptions(host.systemRoots),
-    ...mounts.etcOptions(
-      host.etc,
-      {
-        sharesNetwork: terms.egress !== 'strict',
-        names: network?.names ?? [],
-        gitIdentity: terms.gitIdentity,
-      },
-      add,
-    ),
-    ...(trusted === null ? [] : mounts.fileOptions({ path: TRUST_FILE, text: trusted }, add)),
-    ...mounts.memoryOptions(terms.limits.memoryBytes, host.hidden),
-    ...mounts.launcherOptions(add),
-    ...mounts.bindOptions(terms, place, add),
-    ...['--remount-ro', '/'],
-    ...['--chdir', '/'],
-  ];
+  const { words, args, descriptors, network, ...jail } = recallJail(terms, host, place);
   const context = {
     others: REAPERS,
     hasGroup: host.cgroups > 0,
     countsCpu: host.countsCpu === true,
   };
-  const wordsFd = add({ role: 'words' });
   const told = [
     'mode=run',
     ...limitWords(terms, context),
     ...connectWords(terms, host),
-    ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
+    ...[`status=${jail.statusFd}`, `control=${jail.controlFd}`],
     judgedWord('cwd', terms, moveInside(terms.cwd, terms.workspace, place.inside)),
     ...environmentWords(insideEnvironment(terms, network, host.pass)),
-    ...streams,
+    ...jail.streams,
     ...commandWords(terms, {
       inside: (path) => moveInside(path, terms.workspace, place.inside),
       copies: JAIL_COPIES,
     }),
   ];
-  return {
-    words: [
-      ...outerWords(host, descriptors, network),
-      ...['--', host.bwrap, 'bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, `words=${wordsFd}`],
-    ],
-    args,
-    told,
-    descriptors: descriptors.list,
-    network,
-    expected: expectation(terms, place.inside, { ...context, filter: filterOfC(terms, host) }),
-  };
-}
-
-/** A network with listeners is created before bubblewrap, which cannot create one; bubblewrap then stays in it. */
-function namespaceOptions(
-  terms: ProcessTerms,
-  host: JailHost,
-  network: NetworkPlan | null,
-): readonly string[] {
-  return [
-    ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup'],
-    ...(terms.egress === 'strict' && network === null ? ['--unshare-net'] : []),
-    ...(host.bwrapOptions.includes('--disable-userns') ? ['--disable-userns'] : []),
-    ...['--uid', String(JAIL_ID), '--gid', String(JAIL_ID), '--hostname', JAIL_HOST],
-    ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent', '--as-pid-1'],
-  ];
+  const expected = expectation(terms, place.inside, { ...context, filter: filterOfC(terms, host) });
+  return { words, args, told, descriptors, network, expected };
 }
 
 function insideEnvironment(
@@ -210,20 +149,6 @@ function insideEnvironment(
   const ofNetwork = networkVariables(terms, network, pass);
   const user = { USER: JAIL_USER, LOGNAME: JAIL_USER, SHELL: JAIL_SHELL };
   return { PATH: JAIL_PATH, ...terms.env, ...ofNetwork, ...user, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
-}
-
-/** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace, a network with listeners. */
-function outerWords(
-  { asRoot, cgroups }: JailHost,
-  { list, add, numberOf }: ReturnType<typeof layOutDescriptors>,
-  network: NetworkPlan | null,
-): readonly string[] {
-  const keep = list.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
-  const identity = asRoot === null ? [] : identityWords(asRoot, numberOf('workspace'), add);
-  const groups = groupWords(cgroups, add);
-  const listeners = network === null ? [] : networkWords(network, add);
-  // It reports only failures there; the launcher inside reports the rest.
-  return ['mode=exec', `status=${numberOf('status')}`, ...identity, ...groups, ...listeners, ...keep];
 }
 
 function checkHost(host: JailHost): Refused | null {

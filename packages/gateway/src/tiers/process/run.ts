@@ -24,18 +24,8 @@ import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
 import { PolicyWatch } from './policy-watch.ts';
 import { proofOf } from './proof.ts';
-import {
-  demandPlan,
-  identityOf,
-  openSandbox,
-  type Ready,
-  runInSandbox,
-  type Sandbox,
-  type SandboxKit,
-  type Serve,
-  statusOf,
-  type Wish,
-} from './sandbox.ts';
+import { readySandbox } from './ready-sandbox.ts';
+import { openSandbox, type Ready, runInSandbox, type SandboxKit, type Serve, statusOf } from './sandbox.ts';
 import type { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
 /** What all runs of a gateway share. */
@@ -126,11 +116,17 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     const { runner, egressBytes } = job;
     const { stillPermitted: mayGoOn, dialogue, hosts } = context;
     network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts });
-    before = await lookBefore(kit, { held, terms, id: runner.id, isKept });
     demandUnchanged(job, held);
     const wish = { id: job.runner.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
     // A command with a dialogue runs for long, so no other call needs a sandbox like it soon.
-    ready = dialogue === undefined ? await readySandbox(kit, tier, wish) : await openSandbox(kit, tier, wish);
+    const opening = dialogue === undefined ? readySandbox(kit, tier, wish) : openSandbox(kit, tier, wish);
+    // The sandbox is built meanwhile: nothing of the command runs in it before it is told to.
+    const looking = lookBefore(kit, { held, terms, id: runner.id, isKept });
+    const [opened, looked] = await Promise.allSettled([opening, looking]);
+    if (opened.status === 'fulfilled') ready = opened.value;
+    if (looked.status === 'rejected') throw looked.reason;
+    before = looked.value;
+    if (ready === null) throw (opened as PromiseRejectedResult).reason;
     // Again, as building a sandbox takes time.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, context);
@@ -148,61 +144,8 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     before?.close();
     held.close();
     network?.close();
+    ready?.refill?.();
     if (ready !== null) await kit.closing.add(ready.sandbox.close());
-  }
-}
-
-/** About the duration of a short command. */
-const REFILL_AFTER_MS = 3;
-
-async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
-  const { terms, held } = wish;
-  const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
-  // Certificates that only this run trusts are in its own sandbox alone.
-  if (wish.pass.trusted !== null) return openSandbox(kit, tier, wish);
-  // A warm sandbox has no standard input, so a command with input leaves it for others.
-  const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
-  for (let sandbox = take(); sandbox !== null; sandbox = take()) {
-    const plan = demandPlan(tier, wish, { runAs: kit.runAs, ...sandbox });
-    // Boundary: a sandbox for other terms, however similar, is not used for these.
-    if (sandbox.identity === identityOf(plan, wish)) {
-      refillSoon(kit, tier, { key, wish });
-      return { sandbox, plan, isWarm: true };
-    }
-    await sandbox.close();
-  }
-  const opened = await openSandbox(kit, tier, wish);
-  refillSoon(kit, tier, { key, wish });
-  return opened;
-}
-
-/** Delayed a little: the current command goes first. */
-function refillSoon(
-  kit: CommandKit,
-  tier: CommandTier,
-  { key, wish }: { readonly key: string; readonly wish: Wish },
-): void {
-  const refill = () =>
-    kit.warm.refill(key, (number) => spareSandbox(kit, tier, { ...wish, id: `spare-${number}` }));
-  setTimeout(refill, REFILL_AFTER_MS).unref();
-}
-
-/** Another sandbox like the one for this wish, for the next call; null where it cannot be made. */
-async function spareSandbox(
-  kit: CommandKit,
-  tier: CommandTier,
-  { id, terms, held, pass }: Wish,
-): Promise<Sandbox | null> {
-  const again = holdWorkspace(terms.workspace);
-  try {
-    if (again.identity !== held.identity) return null;
-    const wish = { id, terms: { ...terms, stdin: null }, held: again, pass, isSpare: true } as const;
-    const { sandbox } = await openSandbox(kit, tier, wish);
-    if (!('error' in sandbox.child)) return sandbox;
-    await sandbox.close();
-    return null;
-  } finally {
-    again.close();
   }
 }
 

@@ -53,7 +53,13 @@ export type Sandbox = {
 };
 
 /** A sandbox for the command with its plan, and whether it was warm. */
-export type Ready = { readonly sandbox: Sandbox; readonly plan: CommandPlan; readonly isWarm: boolean };
+export type Ready = {
+  readonly sandbox: Sandbox;
+  readonly plan: CommandPlan;
+  readonly isWarm: boolean;
+  /** Makes another one for the next call, where sandboxes are kept warm. */
+  readonly refill?: () => void;
+};
 
 /** What a sandbox is made for. */
 export type Wish = {
@@ -183,32 +189,43 @@ function giveUp(child: Sandbox['child']): void {
 
 const BINDS = ['--ro-bind', '--bind'];
 
+/** By the descriptors of a plan: a jail that is laid out once has the same ones each time. */
+const planTexts = new WeakMap<CommandPlan['descriptors'], string>();
+
 /**
  * What a sandbox is, as text: two sandboxes with the same text are the same to every command. It includes the whole
  * plan except the command, and of the host everything that a bind fixed when the sandbox was made: a replaced
  * directory, or a mount that was added, removed or made read-only, shows in a new sandbox but not in a warm one.
  */
 export function identityOf(
-  { words, args, descriptors }: CommandPlan,
+  plan: CommandPlan,
   { terms, held }: Pick<Wish, 'terms' | 'held'>,
   mounts = readMounts(),
 ): string {
   const { memoryBytes, processes } = terms.limits;
-  const sources = args.filter((_, index) => BINDS.includes(args[index - 1] ?? ''));
-  return JSON.stringify([
-    ...[words, args, descriptors.map((each) => descriptorText(each, held)), memoryBytes, processes],
-    ...[held.identity, sources.map((path) => fileText(() => statSync(path, { bigint: true })))],
-    mounts,
-  ]);
+  const { args, descriptors } = plan;
+  const sources = new Set(args.filter((_, index) => BINDS.includes(args[index - 1] ?? '')));
+  const files = [...sources].map((path) => fileText(() => statSync(path, { bigint: true })));
+  const inside = descriptors.map((each) => insideText(each, held));
+  const text = planTexts.get(descriptors) ?? planText(plan);
+  planTexts.set(descriptors, text);
+  return `${text}\n${JSON.stringify([memoryBytes, processes, held.identity, files, inside])}\n${mounts}`;
 }
 
-/** Bytes are compared directly, and names in the workspace by the files they refer to. */
-function descriptorText(descriptor: Descriptor, { fd }: HeldWorkspace): unknown {
-  const { role } = descriptor;
-  if (role === 'bytes' && typeof descriptor.bytes !== 'string')
-    return Buffer.from(descriptor.bytes).toString('base64');
-  if (role !== 'pinned' && role !== 'protected') return descriptor;
-  return [descriptor, fileText(() => lstatSync(`/proc/self/fd/${fd}/${descriptor.path}`, { bigint: true }))];
+/** Bytes are compared directly. */
+function planText({ words, args, descriptors }: CommandPlan): string {
+  const texts = descriptors.map((each) =>
+    each.role === 'bytes' && typeof each.bytes !== 'string'
+      ? Buffer.from(each.bytes).toString('base64')
+      : each,
+  );
+  return JSON.stringify([words, args, texts]);
+}
+
+/** Names in the workspace are compared by the files they refer to. */
+function insideText(descriptor: Descriptor, { fd }: HeldWorkspace): string | null {
+  if (descriptor.role !== 'pinned' && descriptor.role !== 'protected') return null;
+  return fileText(() => lstatSync(`/proc/self/fd/${fd}/${descriptor.path}`, { bigint: true }));
 }
 
 function fileText(look: () => { readonly dev: bigint; readonly ino: bigint }): string {
@@ -232,6 +249,8 @@ export function checkMounts(
   mounts = readMounts(),
 ): Refused | null {
   if (name !== 'c' && runAs === null) return null;
+  // Names of these characters are not escaped in the table.
+  if (/^[\w./@+-]+$/.test(workspace) && !mounts.includes(` ${workspace}/`)) return null;
   const points = parseMounts(mounts).map(({ point }) => point);
   const mount = points.find((point) => point !== workspace && isWithin(point, workspace));
   if (mount === undefined) return null;
