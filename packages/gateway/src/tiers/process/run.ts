@@ -3,6 +3,7 @@
  * and its result is read back from the launcher and the kernel. The command is hostile from its first instruction; the
  * terms were checked. Whatever happens, the group, the descriptors and the processes are gone when this returns.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -145,8 +146,14 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     held.close();
     network?.close();
     ready?.refill?.();
-    if (ready !== null) await kit.closing.add(ready.sandbox.close());
+    if (ready !== null) await kit.closing.add(closeSoon(ready));
   }
+}
+
+/** In the next turn: the caller has its result first. */
+async function closeSoon({ sandbox }: Ready): Promise<void> {
+  await nextTurn();
+  await sandbox.close();
 }
 
 /** The output of a command with a dialogue is not kept, so it has no quota; its reader bounds it. */
