@@ -11,6 +11,7 @@ import { listPackages } from './source.mjs';
 
 const PAGE = 'DEPENDENCIES.md';
 const COLUMNS = ['Package', 'Version', 'Why', 'What it may touch', 'How to leave it'];
+const CLIENTS = ['claude-code', 'codex', 'gemini', 'opencode'];
 const CLOSED_PACKAGES = ['guest', 'sdk', 'wasm'];
 
 /** Checks the manifests, the page and the lock file under `root`. */
@@ -39,6 +40,7 @@ function readManifests(root) {
     'bench/peers/package.json',
     'packages/guest/tools/package.json',
     'tests/conformance/peers/package.json',
+    ...CLIENTS.map((name) => `tests/clients/${name}/package.json`),
   ]
     .filter((file) => existsSync(join(root, file)))
     .map((file) => ({ file, manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) }));

@@ -25,6 +25,7 @@ export const PROGRAMS = [
   ['file', 'file'],
   ['patch', 'patch'],
   ['ps', 'procps'],
+  ['ip', 'iproute2'],
   ['column', 'bsdextrautils'],
   ['xxd', 'xxd'],
   ['zip', 'zip'],

@@ -38,7 +38,8 @@ export function setUpPeers(root, say) {
   return setUpFolder(root, 'tests/conformance/peers', say);
 }
 
-async function setUpFolder(root, path, say) {
+/** Installs what a folder with a lock file of its own names. */
+export async function setUpFolder(root, path, say) {
   const folder = join(root, path);
   if (!existsSync(join(folder, 'package-lock.json'))) return;
   await withLock(

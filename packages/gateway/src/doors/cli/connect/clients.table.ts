@@ -155,14 +155,16 @@ const ROWS: readonly ClientRow[] = [
   {
     id: 'codex',
     name: 'Codex CLI',
-    why: 'TOML with one table per server; headers are `http_headers`.',
+    why: 'TOML with one table per server; headers are `http_headers`; `required` has a session wait for the server.',
     user: everywhere(home('.codex/config.toml')),
     project: '.codex/config.toml',
     signs: [home('.codex')],
     programs: ['codex'],
     format: 'toml',
     key: 'mcp_servers',
-    http: { url: 'url', headers: ['http_headers'], more: {} },
+    // Otherwise a session that is quicker than the server begins without its tools, and says nothing.
+    stdio: { ...COMMAND, more: { required: true } },
+    http: { url: 'url', headers: ['http_headers'], more: { required: true } },
     next: NEW_SESSION,
   },
   {

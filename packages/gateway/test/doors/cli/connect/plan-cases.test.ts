@@ -90,10 +90,14 @@ describe('planConnect()', () => {
     ['goose', 'a: 1', 'a: 1\nextensions:\n  palisade:\n'],
     ['continue', 'mcpServers: []\n', 'mcpServers:\n  - name: palisade\n    command: '],
     ['codex', '', '[mcp_servers.palisade]\n'],
-    ['codex', 'a = 1', 'a = 1\n\n[mcp_servers.palisade]\ncommand'],
-    ['codex', 'a = 1\r\n', 'a = 1\r\n\r\n[mcp_servers.palisade]\r\ncommand'],
-    ['codex', 'mcp_servers = {}\n', '[mcp_servers.palisade]\ncommand = '],
-    ['codex', '[mcp_servers]\nx = { url = "y" }\n', 'y" }\n\n[mcp_servers.palisade]\ncommand = '],
+    ['codex', 'a = 1', 'a = 1\n\n[mcp_servers.palisade]\nrequired = true\ncommand'],
+    ['codex', 'a = 1\r\n', 'a = 1\r\n\r\n[mcp_servers.palisade]\r\nrequired = true\r\ncommand'],
+    ['codex', 'mcp_servers = {}\n', '[mcp_servers.palisade]\nrequired = true\ncommand = '],
+    [
+      'codex',
+      '[mcp_servers]\nx = { url = "y" }\n',
+      'y" }\n\n[mcp_servers.palisade]\nrequired = true\ncommand = ',
+    ],
     ['mistral-vibe', 'mcp_servers = [] # none\n', ' # none\n\n[[mcp_servers]]\nname = "palisade"\n'],
   ])('writes into a file of %s as it is laid out: %j', (id, text, expected) => {
     const after = connected(id, text);
@@ -130,7 +134,11 @@ describe('planConnect()', () => {
     ['goose', 'base: &b\n  x: 1\nextensions: *b\n', 'palisade: {"name":"palisade",'],
     ['goose', 'extensions: # none\n  # yet\n  {}\n', 'palisade: {"name":"palisade",'],
     ['continue', 'a: 1\n...\n', '- {"name":"palisade",'],
-    ['codex', 'mcp_servers = { x = { url = "y" } }\n', 'palisade = { command = "/usr/bin/node", args = ['],
+    [
+      'codex',
+      'mcp_servers = { x = { url = "y" } }\n',
+      'palisade = { required = true, command = "/usr/bin/node", args = [',
+    ],
     ['mistral-vibe', 'mcp_servers = [{ name = "x" }]\n', '{ name = "palisade", transport = "stdio", '],
   ])(
     'leaves a file of %s to its owner that it cannot edit alone, with the line to paste: %j',
