@@ -2,13 +2,14 @@
  * The one word: runs every check, all of them even when one fails, and ends with `N passed, N failed`. A static check
  * counts as one, a test as one. A skipped test on Linux counts as failed: what cannot run there has proved nothing.
  *
- *   node tools/ok.mjs [--setup] [--only NAME] [--second-node]
+ *   node tools/ok.mjs [--setup] [--static] [--only NAME] [--second-node]
  *
- * With --second-node only those tests run whose subject another Node could change: the second run of CI.
+ * With --static no test runs. With --second-node only those tests run whose subject another Node could change: the second run of CI.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { projectRoot as root } from './check.mjs';
 import { run } from './command.mjs';
 import { readReport, slowest } from './vitest-report.mjs';
@@ -135,14 +136,16 @@ function readText(path) {
   }
 }
 
-const words = process.argv.slice(2);
-const only = words.includes('--only') ? words[words.indexOf('--only') + 1] : undefined;
+const flag = { type: 'boolean', default: false };
+const { values: flags } = parseArgs({
+  options: { setup: flag, static: flag, only: { type: 'string' }, 'second-node': flag },
+});
+const { only } = flags;
 const results = [];
-if (words.includes('--setup'))
-  results.push(await runStatic({ name: 'setup', words: [...tool('setup'), '--programs'] }));
+if (flags.setup) results.push(await runStatic({ name: 'setup', words: [...tool('setup'), '--programs'] }));
 results.push(...(await runAtOnce(STATIC_CHECKS.filter(({ name }) => !only || only === name))));
-if (!only || only === 'vitest')
-  results.push(await runTests(words.includes('--second-node') ? SECOND_NODE : []));
+if (!flags.static && (!only || only === 'vitest'))
+  results.push(await runTests(flags['second-node'] ? SECOND_NODE : []));
 
 const sum = (key) => results.reduce((total, each) => total + each[key], 0);
 if (results.length === 0) {
