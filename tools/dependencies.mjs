@@ -41,6 +41,7 @@ function readManifests(root) {
     'packages/guest/tools/package.json',
     'tests/conformance/peers/package.json',
     ...CLIENTS.map((name) => `tests/clients/${name}/package.json`),
+    'tests/servers/package.json',
   ]
     .filter((file) => existsSync(join(root, file)))
     .map((file) => ({ file, manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) }));

@@ -39,18 +39,25 @@ export const PROGRAMS = [
   ['wasm-ld', 'lld'],
 ];
 
+/** What MCP servers work with that `npm run prove` wraps. */
+export const SERVICES = [
+  ['redis-server', 'redis-server'],
+  ['chromium', 'chromium'],
+  ['pg_lsclusters', 'postgresql'],
+];
+
 const PLACES = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 /** The packages of the programs that are not there; `has` tells whether a path can be executed. */
-export function missingPackages(has = canExecute) {
-  const missing = PROGRAMS.filter(([name]) => !PLACES.some((place) => has(join(place, name))));
+export function missingPackages(has = canExecute, programs = PROGRAMS) {
+  const missing = programs.filter(([name]) => !PLACES.some((place) => has(join(place, name))));
   return missing.flatMap(([, ...packages]) => packages);
 }
 
 /** Installs what is missing, as root on Debian and its relatives; anywhere else it throws with what to type. */
-export async function ensurePrograms(say) {
+export async function ensurePrograms(say, programs = PROGRAMS) {
   if (process.platform !== 'linux') return;
-  const missing = missingPackages();
+  const missing = missingPackages(canExecute, programs);
   if (missing.length === 0) return;
   const words = ['install', '-y', '--no-install-recommends', ...missing];
   const asRoot = process.getuid?.() === 0 && canExecute('/usr/bin/apt-get');

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { run } from './command.mjs';
 import { buildLauncher } from './launcher.mjs';
 import { withLock } from './lock.mjs';
-import { ensurePrograms } from './programs.mjs';
+import { ensurePrograms, PROGRAMS, SERVICES } from './programs.mjs';
 import { digestOf, readStamp, staleBuilds } from './stamp.mjs';
 
 const OLDEST_NODE = [20, 19];
@@ -36,6 +36,11 @@ export function setUpCompilers(root, say) {
 /** Installs the third-party clients and the suite that the MCP door is tested with. */
 export function setUpPeers(root, say) {
   return setUpFolder(root, 'tests/conformance/peers', say);
+}
+
+/** Installs the third-party MCP servers that are wrapped in tests. */
+export function setUpServers(root, say) {
+  return setUpFolder(root, 'tests/servers', say);
 }
 
 /** Installs what a folder with a lock file of its own names. */
@@ -150,8 +155,12 @@ if (process.argv[1] && realpathSync(process.argv[1]) === here) {
   try {
     const words = process.argv.slice(2);
     const root = words[0] === '--root' ? resolve(words[1] ?? '.') : dirname(dirname(here));
-    if (words.includes('--programs')) await ensurePrograms(say);
-    const folders = words.includes('--programs') ? [setUpCompilers, setUpPeers] : [];
+    // Those that only `npm run prove` needs take some hundred megabytes.
+    const isWhole = process.env.PALISADE_VOLUME === '1';
+    if (words.includes('--programs'))
+      await ensurePrograms(say, isWhole ? [...PROGRAMS, ...SERVICES] : PROGRAMS);
+    const whole = isWhole ? [setUpServers] : [];
+    const folders = words.includes('--programs') ? [setUpCompilers, setUpPeers, ...whole] : [];
     await Promise.all([setUp, ...folders].map((each) => each(root, say)));
     say('ready');
   } catch (error) {

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { CODES } from '@palisade/sdk';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import type { Json, JsonObject } from '../../packages/gateway/src/core/json.ts';
+import type { JsonObject } from '../../packages/gateway/src/core/json.ts';
 import {
   type OpenOptions,
   openGateway,
@@ -15,12 +15,7 @@ import {
 import { runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
 import { CHECKED } from '../../packages/gateway/test/fixture/checked.ts';
 import { type Directories, definition, makeDirectories } from '../fixtures/upstreams/index.ts';
-
-type Message = {
-  readonly id?: number;
-  readonly result?: { readonly [key: string]: Json };
-  readonly error?: Json;
-};
+import { wrappedClient } from '../fixtures/upstreams/wrapped-client.ts';
 
 function edgeOf({ workspace }: Directories) {
   const env = readEnvironment({}, { username: 'grace', homedir: '/nowhere' });
@@ -36,40 +31,8 @@ function palisade(directories: Directories, ...words: readonly string[]) {
 
 /** A client that started `palisade mcp wrap`, as it would have started the server. */
 function wrap(directories: Directories, ...words: readonly string[]) {
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const waiting = new Map<number, (message: Message) => void>();
-  let rest = '';
-  stdout.on('data', (chunk: Buffer) => {
-    const lines = (rest + chunk.toString()).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const message = JSON.parse(line) as Message;
-      waiting.get(message.id ?? -1)?.(message);
-    }
-  });
-  const argv = ['mcp', 'wrap', '--state', directories.stateDir, ...words, '--', 'node', 'server.mjs'];
-  const ended = runInside(argv, { ...edgeOf(directories), stdin, stdout });
-  onTestFinished(async () => {
-    stdin.end();
-    await ended;
-  });
-  let last = 0;
-  const ask = (method: string, params: Json = {}) =>
-    new Promise<Message>((resolve) => {
-      last += 1;
-      waiting.set(last, resolve);
-      stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: last, method, params })}\n`);
-    });
-  const greet = async () => {
-    const clientInfo = { name: 'test', version: '1' };
-    await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
-    stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
-  };
-  const end = () => {
-    stdin.end();
-    return ended;
-  };
-  return { ask, greet, end };
+  const argv = ['--state', directories.stateDir, ...words, '--', 'node', 'server.mjs'];
+  return wrappedClient(argv, edgeOf(directories));
 }
 
 describe('palisade mcp wrap', () => {

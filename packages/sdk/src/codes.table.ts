@@ -462,7 +462,7 @@ export const CODES = {
   'package/fetch-failed': failed(
     502,
     'The package could not be fetched.',
-    'Read the output of the installer; allow another host of the registry with --allow-host.',
+    'Read the output of the installer; allow another host of the registry with `palisade package add --allow-host ENTRY`.',
   ),
   'journal/unknown-record': refused(
     404,

@@ -2,14 +2,17 @@ import { basename, extname, join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { CODES } from '@palisade/sdk';
 import type { UpstreamRule } from '../../../config/config.ts';
+import { stateFlag } from '../../../config/environment.ts';
 import type { Caller } from '../../../core/caller.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Principal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { scriptedPackages } from '../../../packages/installed.ts';
+import { requireFetched } from '../../../packages/packaged-server.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { answerEarly } from '../../mcp/answer-early.ts';
 import type { MessageId } from '../../mcp/message.ts';
+import { canAsk } from '../ask.ts';
 import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
 import { fetchMissing, printFetchError, scriptsNote } from '../package/fetch-missing.ts';
 import { printError } from '../printer.ts';
@@ -76,10 +79,13 @@ const IN_THE_JAIL =
 export async function wrap(invocation: Invocation): Promise<number> {
   const rule = wrappedRule(invocation);
   const principal = clientOf(invocation);
+  // A person at a terminal is asked before anything is read as a message, and can do something about a refusal.
+  if (canAsk(invocation)) {
+    const failed = await fetchNow(invocation, rule);
+    if (failed !== null) return failed;
+  }
   const answered = await greet(invocation);
-  await fetchMissing(invocation, rule.command).catch((error: unknown) =>
-    printFetchError(invocation.print, error),
-  );
+  if (!canAsk(invocation)) await fetchNow(invocation, rule);
   const gateway = await invocation.openGateway({ upstreams: [rule], isLasting: true });
   // The client is served in any case: in place of the tools it sees why there are none.
   const status = await connectTo(invocation, gateway, rule, principal).catch(async (error: unknown) => {
@@ -88,6 +94,18 @@ export async function wrap(invocation: Invocation): Promise<number> {
   });
   const served = { ...gateway, registry: gateway.registry.ofUpstreams() };
   return (await serveClient(invocation, served, answered)) || status;
+}
+
+/** Fetches the package where it is wanted; the exit status where that failed or a person did not want it. */
+async function fetchNow(invocation: Invocation, rule: UpstreamRule): Promise<number | null> {
+  const { print, stateDir, edge } = invocation;
+  try {
+    const isFetched = await fetchMissing(invocation, rule.command);
+    if (!isFetched && canAsk(invocation)) requireFetched(rule, stateFlag(stateDir.path, edge.env));
+    return null;
+  } catch (error) {
+    return printFetchError(print, error);
+  }
 }
 
 /** Connects to the wrapped server; returns the exit status, after an explanation where there are no tools. */
