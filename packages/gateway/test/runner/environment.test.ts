@@ -90,6 +90,24 @@ describe('reasonNever()', () => {
 });
 
 describe('environmentOf()', () => {
+  const setFor = (name: string, by: { readonly envOfOperator?: true }) => () =>
+    environmentOf({ [name]: 'x' }, '/home', { ...DEFAULT_SETTINGS, envAllow: [name], ...by });
+
+  it.each(['GIT_BASE_DIR', 'NODE_ENV', 'REDIS_HOST', 'PGHOST', 'KUBECONFIG'])(
+    'takes %s from an operator for a server, and from no caller',
+    (name) => {
+      expect(setFor(name, { envOfOperator: true })()).toMatchObject({ [name]: 'x' });
+      expect(setFor(name, {})).toThrow('no caller may set it');
+    },
+  );
+
+  it.each(['PATH', 'HOME', 'LD_PRELOAD', 'HTTPS_PROXY', 'SSL_CERT_FILE', 'GITHUB_TOKEN', 'PALISADE_STATE'])(
+    'takes %s from no operator either',
+    (name) => {
+      expect(setFor(name, { envOfOperator: true })).toThrow('no one may set it');
+    },
+  );
+
   it('holds nothing but the base and names of the allow-list, whatever is asked', () => {
     const names = fc.oneof(fc.constantFrom(...NEVER, 'LANG', 'LC_X', 'CI', 'TZ'), fc.string());
     fc.assert(

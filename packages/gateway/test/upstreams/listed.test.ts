@@ -126,8 +126,11 @@ describe('a set with more than tools', () => {
     expect(differenceOf(everyDefinition(before), everyDefinition(now)).removed).toEqual([removed]);
   });
 
-  it('is the same with other resources, which its text has', () => {
-    const [before, now] = [setOf([], some), setOf([], { ...some, resources: [] })];
+  it.each([
+    ['prompts and templates', some],
+    ['nothing else', { ...NOTHING_LISTED, resources: some.resources }],
+  ])('is the same without its resources beside %s, and its text is another', (_what, listed) => {
+    const [before, now] = [setOf([], listed), setOf([], { ...listed, resources: [] })];
     expect(now.digest).toBe(before.digest);
     expect(now.text).not.toBe(before.text);
   });

@@ -16,6 +16,16 @@ describe('hintsFor', () => {
     ]);
   });
 
+  it.each([
+    ['Error: connect ECONNREFUSED 127.0.0.1:6379', '127.0.0.1:6379'],
+    ['Error: connect ECONNREFUSED ::1:5432', '[::1]:5432'],
+  ])('names the flag for the address in %s, to servers alone', (stderr, address) => {
+    expect(hints(stderr)).toEqual([
+      expect.stringContaining(`Allow a service of this machine with --allow-host ${address}, `),
+    ]);
+    expect(hintsFor(TERMS, { decisions: [], stderr }, COMMAND_SWITCHES)).toEqual([]);
+  });
+
   it('names what the proxy denied because no entry allows it, once, with its port', () => {
     const denied = { verdict: 'deny', rule: null, host: 'a.example', port: 8443 };
     const decisions = [denied, denied, { ...denied, rule: '!b.example', host: 'b.example' }];
