@@ -98,13 +98,14 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
   const server = wrapped ?? own.server;
   const dryRun = flags['dry-run'] === true;
   const about = { client: client.id, dryRun, server, as: agent, scope, file: file.path, ...UNCHANGED };
+  const command = wrapped === undefined ? [] : commandIn(client, serverNamed(source, wrapped)?.value);
+  if (planned === null && !dryRun) await fetchMissing(invocation, command);
   if (planned === null)
     return { ...about, status: wrapped === undefined ? 'already connected' : 'already wrapped' };
   const status = wrapped !== undefined ? 'wrapped' : planned.isNew ? 'connected' : 'updated';
   const diff = unifiedDiff(file.path, file.text ?? '', planned.text);
   if (dryRun) return { ...about, status, diff, notes: notesOf(invocation, target, false) };
   demandWritable(file);
-  const command = wrapped === undefined ? [] : commandIn(client, serverNamed(source, wrapped)?.value);
   const notes = notesOf(invocation, target, await fetchMissing(invocation, command));
   const label = `${client.name} (${own.server})`;
   const made =

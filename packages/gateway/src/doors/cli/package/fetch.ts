@@ -55,9 +55,7 @@ export async function fetchPackage(invocation: Invocation, order: FetchOrder): P
     const { hosts } = registry;
     const tool = fetchTool({ installer, staging, hosts, config, clock: edge.clock, forbidden });
     const act = (gateway: Opened<Gateway>) => fetchBy(invocation, gateway, { ...order, staging, registry });
-    return await withProgress(invocation, { staging, source: sourceOf(command) }, () =>
-      withGateway(invocation, act, { tools: [tool], upstreams: [] }),
-    );
+    return await withGateway(invocation, act, { tools: [tool], upstreams: [] });
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
@@ -114,14 +112,17 @@ async function agreedStep(
 async function runStep(
   invocation: Invocation,
   gateway: Opened<Gateway>,
-  { command, by, registry }: Fetching,
+  { command, by, registry, staging }: Fetching,
   step: InstallStep,
 ): Promise<string> {
   const source = sourceOf(command);
   const wanted = { principal: by, tool: FETCH_TOOL, rawInput: JSON.stringify({ source, step }) };
   const call = callOf(invocation, gateway, wanted);
   const hosts = hostsFor(gateway.config, registry.hosts);
-  const { callId, outcome } = await invoke(gateway, call, invocation.signal, { hosts });
+  const progress = { staging, what: `${step === 'resolve' ? 'looking up' : 'fetching'}  ${source}` };
+  const { callId, outcome } = await withProgress(invocation, progress, () =>
+    invoke(gateway, call, invocation.signal, { hosts }),
+  );
   requireOk(source, outcome);
   return callId;
 }

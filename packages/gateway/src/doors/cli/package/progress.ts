@@ -1,4 +1,4 @@
-/* What a person sees while an installer runs, which may take minutes: how long it has taken, and how much has arrived. */
+/* What a person sees while an installer runs, which may take minutes: how long it has taken, and how much was written. */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { orElse } from '../../../core/result.ts';
@@ -7,25 +7,20 @@ import type { Invocation } from '../verb.ts';
 const EVERY_MS = 5_000;
 const MB = 1e6;
 
-type Staged = { readonly staging: string; readonly source: string };
+type Progress = { readonly staging: string; readonly what: string };
 
-/** Says what is fetched, and every few seconds how far it is, to standard error; nothing with --json. */
+/** Says what is done, and every few seconds how far it is, to standard error; nothing with --json. */
 export async function withProgress<T>(
   { print, edge }: Invocation,
-  { staging, source }: Staged,
+  { staging, what }: Progress,
   act: () => Promise<T>,
 ): Promise<T> {
   if (print.json) return act();
-  print.note('fetching', 'dim', `  ${source}`);
+  print.note(what, 'dim');
   const startedMs = edge.clock.monotonicMs();
-  let lastBytes = -1;
   const timer = setInterval(() => {
-    const bytes = bytesIn(staging);
-    // Nothing arrives while a person reads the question, and it stays the last line.
-    if (bytes === lastBytes) return;
-    lastBytes = bytes;
     const seconds = Math.round((edge.clock.monotonicMs() - startedMs) / 1_000);
-    print.note('fetching', 'dim', `  ${source}  ${seconds} s  ${(bytes / MB).toFixed(1)} MB`);
+    print.note(what, 'dim', `  ${seconds} s  ${(bytesIn(staging) / MB).toFixed(1)} MB written`);
   }, EVERY_MS);
   try {
     return await act();
