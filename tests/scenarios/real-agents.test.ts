@@ -70,6 +70,7 @@ describe.each(CLIENTS)('$name', (client) => {
     expect(refused).toContain('policy/denied');
     expect(refused).toContain('no-cloud-metadata');
     expect(waiting).toContain('policy/approval-required');
+    expect(waiting).toContain('never run it yourself');
     expect(waiting).toMatch(/palisade approvals approve apr_\w+ --state \/\S+\/state\b/);
     expect(ran).toContain('1 ran.txt');
 

@@ -1,10 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import { greeting } from './greeting.ts';
+import { discovery, greeting, MODERN_VERSION } from './greeting.ts';
 import { type MessageId, readMessage } from './message.ts';
 
 /*
- * Clients wait for the answer to `initialize` at each of their starts, and give up on servers that are slow. The answer
+ * Clients wait for the answer to `initialize` or `server/discover` at each of their starts, and give up on servers that
+ * are slow: one that gets no answer to the latter takes the server for an older one. The answer
  * depends on nothing that takes long, so it is written before the SDK is loaded and the gateway is opened. What was read
  * is put back: the SDK sees the same message, and its equal answer to it is left out (see `stdio.ts`). So there is one
  * reader of the protocol, and this only runs ahead of it. A message of any other form is left to it altogether.
@@ -16,7 +17,7 @@ const LIMITS = { maxBytes: 64 * 1024, maxDepth: 16 };
 /** A client that writes later than this waits until everything is loaded. */
 const WAIT_MS = 100;
 
-/** Answers `initialize` if it is the first message; resolves with its id, or null where it was not answered. */
+/** Answers the first message if it is one of these requests; resolves with its id, or null where it was not answered. */
 export async function answerEarly(
   stdin: Readable,
   stdout: Writable,
@@ -24,11 +25,11 @@ export async function answerEarly(
 ): Promise<MessageId | null> {
   const read = await firstBytes(stdin);
   const end = read.indexOf(NEWLINE);
-  const asked = end === -1 ? null : initializeIn(read.subarray(0, end));
+  const asked = end === -1 ? null : questionIn(read.subarray(0, end), version);
   if (read.length > 0) stdin.unshift(read);
   if (asked === null) return null;
-  const { id, requested } = asked;
-  const text = JSON.stringify({ result: greeting(requested, version), jsonrpc: '2.0', id });
+  const { id, result } = asked;
+  const text = JSON.stringify({ result, jsonrpc: '2.0', id });
   // What else happens here takes long and leaves no time for writing.
   await new Promise<void>((resolve) => stdout.write(`${text}\n`, () => resolve()));
   return id;
@@ -59,19 +60,34 @@ function firstBytes(stdin: Readable): Promise<Buffer> {
   });
 }
 
-type Initialize = { readonly id: MessageId; readonly requested: string };
-
 /** Boundary: only a request of exactly the known form is answered ahead of the SDK, which checks it again. */
-function initializeIn(line: Uint8Array): Initialize | null {
+function questionIn(line: Uint8Array, version: string) {
   const read = readMessage(line, LIMITS);
   if (!read.ok || !('method' in read.value) || !('id' in read.value)) return null;
-  const { id, method, params } = read.value;
-  if (method !== 'initialize' || !isJsonObject((params ?? null) as Json)) return null;
-  const { protocolVersion, capabilities, clientInfo } = params as Record<string, Json>;
-  if (typeof protocolVersion !== 'string' || !isJsonObject(capabilities ?? null)) return null;
-  if (!Object.values(capabilities ?? {}).every((each) => isJsonObject(each))) return null;
-  const isNamed =
-    isJsonObject(clientInfo ?? null) &&
-    ['name', 'version'].every((key) => typeof (clientInfo as Record<string, Json>)[key] === 'string');
-  return isNamed ? { id, requested: protocolVersion } : null;
+  const { id, method } = read.value;
+  const params = tableOf((read.value.params ?? null) as Json);
+  if (method === 'initialize') {
+    const { protocolVersion, capabilities, clientInfo } = params;
+    if (typeof protocolVersion !== 'string' || !isClient(capabilities, clientInfo)) return null;
+    return { id, result: greeting(protocolVersion, version) };
+  }
+  const said = (key: string) => tableOf(params._meta)[`io.modelcontextprotocol/${key}`];
+  const isModern = method === 'server/discover' && said('protocolVersion') === MODERN_VERSION;
+  if (!isModern || !isClient(said('clientCapabilities'), said('clientInfo'))) return null;
+  return { id, result: discovery(version) };
+}
+
+function isClient(capabilities: Json | undefined, clientInfo: Json | undefined): boolean {
+  const { name, version } = tableOf(clientInfo);
+  return (
+    isJsonObject(capabilities ?? null) &&
+    Object.values(tableOf(capabilities)).every((each) => isJsonObject(each)) &&
+    typeof name === 'string' &&
+    typeof version === 'string'
+  );
+}
+
+/** The members of an object; none of anything else. */
+function tableOf(value: Json | undefined): Readonly<Record<string, Json | undefined>> {
+  return value !== undefined && isJsonObject(value) ? value : {};
 }

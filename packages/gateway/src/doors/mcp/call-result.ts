@@ -43,7 +43,9 @@ export function failureFacts({ outcome, callId }: Ended, open: Wire.AskedApprova
   const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
   if (open === null) return { status, code, message, remedy, callId };
   const { id: approvalId, ...how } = open;
-  return { status: 'approval_required', code, message, remedy, callId, approvalId, ...how };
+  // An agent with a shell of its own would otherwise take the command for its own next step.
+  const ask = `Ask your user to run \`${how.approveWith}\` and never run it yourself; then repeat the identical call.`;
+  return { status: 'approval_required', code, message, remedy: ask, callId, approvalId, ...how };
 }
 
 function failureOf(ended: Ended, open: Wire.AskedApproval | null): CallToolResult {

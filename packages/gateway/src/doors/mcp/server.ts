@@ -10,7 +10,7 @@ import * as z from 'zod';
 import type { Asking } from './ask-approval.ts';
 import { callTool } from './call-tool.ts';
 import type { Client, Door } from './door.ts';
-import { CAPABILITIES, INSTRUCTIONS, LEGACY_VERSIONS, serverInfo } from './greeting.ts';
+import { CAPABILITIES, DISCOVERY_HINT, INSTRUCTIONS, LEGACY_VERSIONS, serverInfo } from './greeting.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { complete } from './upstream-methods.ts';
@@ -34,7 +34,7 @@ const OPTIONS: ServerOptions = {
     'tools/list': { ttlMs: LISTS_TTL_MS, ...OWN },
     'prompts/list': { ttlMs: LISTS_TTL_MS, ...OWN },
     'resources/templates/list': { ttlMs: LISTS_TTL_MS, ...OWN },
-    'server/discover': { ttlMs: LISTS_TTL_MS, ...OWN },
+    'server/discover': DISCOVERY_HINT,
     'resources/list': { ttlMs: 0, ...OWN },
     'resources/read': { ttlMs: LISTS_TTL_MS, ...OWN },
   },

@@ -12,6 +12,16 @@ function initialize(params: Json, id: Json = 1): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, method: 'initialize', params })}\n`;
 }
 
+const MODERN = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': clientInfo,
+  'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+};
+
+function discover(_meta: Json, id = 'probe'): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', id, method: 'server/discover', params: { _meta } })}\n`;
+}
+
 function open() {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const answers = () => {
@@ -35,6 +45,24 @@ describe('answerEarly', () => {
     },
   );
 
+  it('answers a client of the modern era as the SDK does, before it takes the server for an older one', async () => {
+    const { stdin, stdout, answers, early } = open();
+    stdin.write(
+      discover({ ...MODERN, 'io.modelcontextprotocol/clientInfo': { ...clientInfo, title: 'Raw' } }),
+    );
+    const answered = await early();
+    expect(answered).toBe('probe');
+    const [answer] = answers().map((line) => JSON.parse(line));
+    const mcp = openMcp(await openTestGateway({ policies: PERMIT_ALL }));
+    const client = new RawClient(mcp);
+    expect(answer.result).toEqual((await client.modern('server/discover')).result);
+    const served = mcp.serveStdio({ stdin, stdout, answered }, CALLER, new AbortController().signal);
+    stdin.write(discover(MODERN, 'again'));
+    await eventually(() => answers().map((line) => JSON.parse(line).id)).toEqual(['again']);
+    stdin.end();
+    await served;
+  });
+
   it('leaves the connection to the SDK, which answers everything else, and that request no second time', async () => {
     const { stdin, stdout, early } = open();
     const lines: string[] = [];
@@ -53,7 +81,13 @@ describe('answerEarly', () => {
   });
 
   it.each([
-    ['another request', '{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}\n'],
+    ['another request', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n'],
+    ['a discovery that names no revision', discover({})],
+    [
+      'a discovery of another revision',
+      discover({ ...MODERN, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' }),
+    ],
+    ['a discovery without a name', discover({ ...MODERN, 'io.modelcontextprotocol/clientInfo': {} })],
     [
       'a key twice',
       initialize({ protocolVersion: 'x', capabilities: {}, clientInfo }).replace('{', '{"id":2,'),

@@ -60,6 +60,8 @@ export type McpClient = {
   readonly http: HttpForm | null;
   /** What makes the client read the file. */
   readonly next: string;
+  /** What lets it call tools of the server NAME where no one can be asked; null: nothing is needed, or it is not known. */
+  readonly unattended: string | null;
 };
 
 const home = (path: string): Location => ({ from: 'home', path });
@@ -88,6 +90,7 @@ const USUAL = {
   stdio: COMMAND,
   http: HTTP,
   next: 'It reads the file by itself; if not, reload its window.',
+  unattended: null,
 } as const;
 const RESTART = 'Restart it.';
 const NEW_SESSION = 'Start a new session.';
@@ -129,6 +132,7 @@ const ROWS: readonly ClientRow[] = [
     signs: [home('.claude.json'), home('.claude')],
     programs: ['claude'],
     next: NEW_SESSION,
+    unattended: 'claude -p PROMPT --allowedTools mcp__NAME',
   },
   {
     id: 'cursor',
@@ -166,6 +170,7 @@ const ROWS: readonly ClientRow[] = [
     stdio: { ...COMMAND, more: { required: true } },
     http: { url: 'url', headers: ['http_headers'], more: { required: true } },
     next: NEW_SESSION,
+    unattended: `codex exec PROMPT -c 'mcp_servers.NAME.default_tools_approval_mode="approve"'`,
   },
   {
     id: 'gemini',

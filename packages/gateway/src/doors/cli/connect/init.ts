@@ -246,7 +246,10 @@ function printCall(print: Printer, { as, callId, status, code, message, verified
 function nextSteps({ policies }: PreparedState, offered: readonly OfferedClient[]): readonly string[] {
   const ready = offered.filter(({ file }) => file !== null);
   return [
-    ...ready.map(({ name, next }) => `${name}: ${next} Then ask it to call palisade_echo.`),
+    ...ready.map(
+      ({ name, next }) =>
+        `${name}: ${next} Then, in a project, ask it to run "ls" with palisade_process_run.`,
+    ),
     ...(ready.length === 0 ? ['palisade connect CLIENT    connect an agent'] : []),
     'palisade journal tail      see what was called, and by whom',
     'palisade approvals list    see which calls wait for your approval',

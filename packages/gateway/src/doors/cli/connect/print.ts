@@ -81,6 +81,9 @@ export async function printOutcome(
   for (const note of notes) print.note('!', 'yellow', ` ${note}`);
   if (dryRun || diff === '') return;
   print.next(`${client.name}: ${client.next}`);
+  const { unattended } = client;
+  if (unattended !== null && (status === 'connected' || status === 'updated'))
+    print.next(`In a script, where it cannot ask you: ${unattended.replaceAll('NAME', outcome.server)}`);
   if (status === 'connected' || status === 'wrapped')
     print.next(`To undo all changes to this file: ${undoCommand(invocation, client)}`);
 }

@@ -351,6 +351,16 @@ describe('palisade connect', () => {
     expect(await notesOf('claude-desktop', '--workspace', project)).not.toContainEqual(needed);
   });
 
+  test('says how a script has the client call tools where no one can be asked', async () => {
+    const { run } = makeScratchHome();
+    const { err } = await run(['connect', 'claude-code', '--name', 'fence']);
+    expect(err).toContain('claude -p PROMPT --allowedTools mcp__fence\n');
+    expect((await run(['connect', 'codex'])).err).toContain(
+      `'mcp_servers.palisade.default_tools_approval_mode="approve"'`,
+    );
+    expect((await run(['disconnect', 'codex'])).err).not.toContain('In a script');
+  });
+
   test('wraps a server, and disconnect starts it as before', async () => {
     const { run, json, write, project } = makeScratchHome();
     const path = write(FILE, OWN);

@@ -23,6 +23,11 @@ describe('docs/connect.md', () => {
     expect(PAGE).toContain(`| \`${id}\` | ${name} | \`${file}\` | ${shown} | \`${key}\` | ${why} |\n`);
   });
 
+  test('says of each client what a script needs that cannot ask', () => {
+    const shown = CLIENTS.flatMap(({ unattended }) => unattended?.replaceAll('NAME', 'palisade') ?? []);
+    expect(shown.filter((each) => !PAGE.includes(`\`${each}\``))).toEqual([]);
+  });
+
   test('has no row of anything else', () => {
     expect(PAGE.match(/^\| `[a-z-]+` \| [A-Z]/gm)).toHaveLength(CLIENTS.length);
   });
