@@ -84,10 +84,13 @@ export async function compareReady(
 ): Promise<Compared> {
   const times: Pair[] = [];
   for (let round = -warmUpRounds(rounds); round < rounds; round += 1) {
-    await prepare();
-    const first = round % 2 === 0 ? await timeOf(1, ours) : null;
-    const middle = await timeOf(1, bare);
-    const pair = { ours: first ?? (await timeOf(1, ours)), bare: middle };
+    const timed = async (act: Act) => {
+      await prepare();
+      return timeOf(1, act);
+    };
+    const first = round % 2 === 0 ? await timed(ours) : null;
+    const middle = await timed(bare);
+    const pair = { ours: first ?? (await timed(ours)), bare: middle };
     if (round >= 0) times.push(pair);
   }
   return comparedOf(times);

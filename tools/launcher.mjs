@@ -30,8 +30,8 @@ const FIX = 'install one (apt-get install gcc libc6-dev) and run the set-up agai
 /** Where the launcher is, below the root of the clone. */
 export const LAUNCHER = 'packages/launcher/dist/palisade-launcher';
 
-/** The arguments of every compiler, besides the names of the files. */
-export const COMPILER_ARGUMENTS = ['-std=c17', '-D_GNU_SOURCE', '-O2', '-static', ...STRICT];
+/** The arguments of every compiler, besides the names of the files. Without symbols: each jail gets a copy. */
+export const COMPILER_ARGUMENTS = ['-std=c17', '-D_GNU_SOURCE', '-O2', '-static', '-s', ...STRICT];
 
 /** Whether the launcher exists and is up to date with its source; true where none is needed. */
 export function isLauncherCurrent(root, machine = thisMachine()) {

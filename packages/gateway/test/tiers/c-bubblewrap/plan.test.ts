@@ -48,6 +48,35 @@ describe('planC() lays out a jail that a reviewer can read', () => {
   });
 });
 
+/** One difference each: the terms and the place of a run that a jail could be mistaken over. */
+const DIFFERENCES: readonly [Partial<ProcessTerms>, Partial<JailHost>][] = [
+  [{}, {}],
+  [{ workspace: '/srv/build', cwd: '/srv/build' }, {}],
+  [{ cwd: '/home/ada/project/src' }, {}],
+  [{ readOnly: ['/opt/tool'] }, {}],
+  [{ protectedPaths: ['.envrc'] }, {}],
+  [{ egress: 'none' }, {}],
+  [LISTED, {}],
+  [{ gitIdentity: { name: 'Grace', email: 'grace@example.com' } }, {}],
+  [{ limits: { ...sampleTerms().limits, memoryBytes: 2 ** 28 } }, {}],
+  [{ limits: { ...sampleTerms().limits, wallMs: 1 } }, {}],
+  [{ argv: ['git', 'log'], env: { A: '1' } }, {}],
+  [{}, { cgroups: 2 }],
+  [{}, { asRoot: AS_ROOT }],
+  [{}, { asRoot: { ...AS_ROOT, owner: { uid: 7, gid: 7 } } }],
+  [{}, { hasStreams: true }],
+  [{}, { countsCpu: true }],
+  [{}, { pass: { ...SAMPLE_PASS, trusted: 'PEM' } }],
+  [{}, { pass: { ...SAMPLE_PASS, trusted: 'another PEM' } }],
+];
+
+test('planC() gives every run the plan of its own terms, whatever jails were laid out before', () => {
+  const jails: NonNullable<JailHost['jails']> = new Map();
+  for (const [terms, host] of [...DIFFERENCES, ...DIFFERENCES]) {
+    expect(planned(terms, { ...MODERN, ...host, jails })).toEqual(planned(terms, { ...MODERN, ...host }));
+  }
+});
+
 describe('planC() places the workspace', () => {
   test.each(['/home/ada/project', '/srv/build', '/var/tmp/x', '/root/work', '/home/palisade2', '/workspace'])(
     'at its own path %s',
