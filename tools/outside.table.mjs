@@ -109,6 +109,8 @@ export const OUTSIDE = [
         'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
       'tiers/workspace':
         'It lists what a run changed and restores protected files, without following a link; what it sets aside goes to the quarantine, and the copies of runs to a folder of the state.',
+      'tiers/undo':
+        'It copies files of a workspace to a folder of the state before a run, and puts them back for an undo, without following a link.',
       doors: 'The commands read and write the files their user names.',
       'open.ts': 'It makes the folders that modules keep their files in.',
     },

@@ -180,8 +180,8 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   });
   const upstream = upstreamExecutor(upstreams, opened.tiers, clock);
   const executors = rules.length === 0 ? opened.tiers : { ...opened.tiers, upstream };
-  const { engines, ready, inspect: inspectTiers } = opened;
-  const rest = { upstreams, background, engines, ready, inspectTiers, workspaces: runner.workspaces };
+  const { engines, ready, undos, inspect: inspectTiers } = opened;
+  const rest = { upstreams, background, engines, ready, undos, inspectTiers, workspaces: runner.workspaces };
   const gateway: Gateway = { ...line, executors, ...rest };
   return {
     ...records,

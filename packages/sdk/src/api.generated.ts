@@ -562,6 +562,30 @@ export type Schemas = {
     readonly retiredAt: string | null;
     readonly revokedAt: string | null;
   };
+  readonly Undoable: {
+    /** The id of a call, or of an undo. */
+    readonly id: string;
+    /** For an undo: what it undid. */
+    readonly undoOf: string | null;
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tenant: string;
+    readonly workspace: string;
+    /** The name of the program, without its arguments. */
+    readonly command: string;
+    /** A time in UTC. */
+    readonly startedAt: string;
+    /** How many names it changed. */
+    readonly changes: number;
+    /** False: not all of the workspace could be compared. */
+    readonly whole: boolean;
+    /** False: its gateway was killed; what changed until the next start counts as its own. */
+    readonly endKnown: boolean;
+    /** Calls in the same workspace at the same time; their changes are among these. */
+    readonly beside: readonly string[];
+    /** The last undo of it. */
+    readonly undoneBy: string | null;
+  };
   readonly Upstream: {
     readonly name: string;
     readonly state: 'unmet' | 'accepted' | 'quarantined';
@@ -693,6 +717,102 @@ export type Replies = {
     readonly calls: readonly (Schemas['RunningCall'] | Schemas['EndedCall'])[];
     /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
+  };
+  readonly listUndo: {
+    readonly undo: readonly Schemas['Undoable'][];
+    /** For the next page; null: this is the last one. */
+    readonly cursor: string | null;
+  };
+  readonly planUndo: {
+    /** The id of a call, or of an undo. */
+    readonly id: string;
+    /** For an undo: what it undid. */
+    readonly undoOf: string | null;
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tenant: string;
+    readonly workspace: string;
+    /** The name of the program, without its arguments. */
+    readonly command: string;
+    /** A time in UTC. */
+    readonly startedAt: string;
+    /** False: not all of the workspace could be compared. */
+    readonly whole: boolean;
+    /** False: its gateway was killed; what changed until the next start counts as its own. */
+    readonly endKnown: boolean;
+    /** Calls in the same workspace at the same time; their changes are among these. */
+    readonly beside: readonly string[];
+    readonly steps: readonly {
+      readonly path: string;
+      readonly act: 'restore' | 'recreate' | 'remove' | 'mode';
+      readonly kind: string;
+    }[];
+    /** Steps beyond those that are listed. */
+    readonly moreSteps: number;
+    /** Names that were changed after the command; they stay, unless forced. */
+    readonly conflicts: readonly {
+      readonly path: string;
+      readonly why: string;
+    }[];
+    readonly moreConflicts: number;
+    /** Names that cannot be restored. */
+    readonly missing: readonly {
+      readonly path: string;
+      readonly why: string;
+    }[];
+    readonly moreMissing: number;
+    /** Names that are as before the command already. */
+    readonly already: number;
+  };
+  readonly undoCall: {
+    /** The id of a call, or of an undo. */
+    readonly id: string;
+    /** For an undo: what it undid. */
+    readonly undoOf: string | null;
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tenant: string;
+    readonly workspace: string;
+    /** The name of the program, without its arguments. */
+    readonly command: string;
+    /** A time in UTC. */
+    readonly startedAt: string;
+    /** False: not all of the workspace could be compared. */
+    readonly whole: boolean;
+    /** False: its gateway was killed; what changed until the next start counts as its own. */
+    readonly endKnown: boolean;
+    /** Calls in the same workspace at the same time; their changes are among these. */
+    readonly beside: readonly string[];
+    readonly steps: readonly {
+      readonly path: string;
+      readonly act: 'restore' | 'recreate' | 'remove' | 'mode';
+      readonly kind: string;
+    }[];
+    /** Steps beyond those that are listed. */
+    readonly moreSteps: number;
+    /** Names that were changed after the command; they stay, unless forced. */
+    readonly conflicts: readonly {
+      readonly path: string;
+      readonly why: string;
+    }[];
+    readonly moreConflicts: number;
+    /** Names that cannot be restored. */
+    readonly missing: readonly {
+      readonly path: string;
+      readonly why: string;
+    }[];
+    readonly moreMissing: number;
+    /** Names that are as before the command already. */
+    readonly already: number;
+    /** The id of this undo, by which it is undone itself. */
+    readonly undo: string;
+    /** Names at which a step failed; they are as they were. */
+    readonly failed: readonly {
+      readonly path: string;
+      readonly why: string;
+    }[];
+    /** Of what was done, as in the journal. */
+    readonly digest: string;
   };
   readonly listTools: {
     readonly tools: readonly Schemas['ToolRow'][];
@@ -896,6 +1016,10 @@ export type Bodies = {
     /** The wall-clock limit asked for. */
     readonly timeoutMs?: number | undefined;
   };
+  readonly undoCall: {
+    /** Also replaces what was changed after the command. */
+    readonly force?: boolean | undefined;
+  };
   readonly decideApproval: {
     readonly verdict: 'approved' | 'denied';
     /** Why; it is recorded and shown. */
@@ -1050,6 +1174,9 @@ export const ROUTES = {
   getCallOutput: { method: 'GET', path: '/v1/calls/{id}/output' },
   cancelCall: { method: 'POST', path: '/v1/calls/{id}/cancel' },
   getRun: { method: 'GET', path: '/v1/runs/{id}' },
+  listUndo: { method: 'GET', path: '/v1/undo' },
+  planUndo: { method: 'GET', path: '/v1/undo/{id}' },
+  undoCall: { method: 'POST', path: '/v1/undo/{id}' },
   listTools: { method: 'GET', path: '/v1/tools' },
   getTool: { method: 'GET', path: '/v1/tools/{id}' },
   listApprovals: { method: 'GET', path: '/v1/approvals' },

@@ -252,6 +252,31 @@ const ROWS = {
     integer(2, [0, 16]),
     'Sandboxes kept warm for each workspace and tier, in a gateway that serves many calls.',
   ],
+  'process.snapshots': [
+    choice('on', ['on', 'off']),
+    'Whether files of a workspace are copied before a command, so that `palisade undo` can take back what it changed.',
+  ],
+  'process.snapshot_bytes': [
+    integer(512 * MIB, [0, 1024 * GIB]),
+    'The most bytes of files of one workspace that are kept as copies at a time.',
+  ],
+  'process.snapshot_files': [
+    integer(50_000, [0, 1_000_000]),
+    'The most files of one workspace that are kept as copies at a time.',
+  ],
+  'process.snapshot_file_bytes': [
+    integer(16 * MIB, [0, 1024 * GIB]),
+    'The largest file that is copied where the file system cannot clone it.',
+  ],
+  'process.snapshot_wait_ms': [
+    integer(150, [0, 60_000]),
+    'How long the start of a command waits for copies; the rest is copied while it runs.',
+  ],
+  'process.snapshot_keep': [duration('7d', [60_000, 366 * DAY_MS]), 'How long a command can be undone.'],
+  'process.snapshot_total_bytes': [
+    integer(2 * GIB, [0, 1024 * GIB]),
+    'The most bytes of all copies; the commands that are the longest ago go first.',
+  ],
 
   'vault.key': [
     choice('file', ['file', 'passphrase', 'keychain']),

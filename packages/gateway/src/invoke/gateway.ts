@@ -21,6 +21,7 @@ import type { EnginePool } from '../tiers/a-wasm/engine-pool.ts';
 import type { ReadyModules } from '../tiers/a-wasm/modules.ts';
 import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Executors } from '../tiers/tier.ts';
+import type { Undos } from '../tiers/undo/undo.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { RunningCalls } from './invoke.ts';
 
@@ -75,6 +76,8 @@ export type Gateway = Line & {
   readonly ready: ReadyModules;
   /** Tries the tiers that run commands and reports what works on this machine. */
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
+  /** What commands changed, and how it is undone. */
+  readonly undos: Undos;
   /** The directories that commands may work in, and what granted them. */
   readonly workspaces: WorkspaceRoots;
 };

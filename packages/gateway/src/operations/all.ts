@@ -11,11 +11,13 @@ import * as secrets from './secrets.ts';
 import * as skills from './skills.ts';
 import * as tools from './tools.ts';
 import * as trust from './trust.ts';
+import * as undo from './undo.ts';
 import * as upstreams from './upstreams.ts';
 
 /** Every operation, in the order in which they are documented. A process that runs only one of them uses operate.ts. */
 export const OPERATIONS: readonly Operation[] = [
   calls,
+  undo,
   tools,
   approvals,
   budgets,

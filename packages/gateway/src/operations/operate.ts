@@ -23,6 +23,7 @@ export const NOUNS = {
     load: () => import('./calls.ts'),
     names: ['createCall', 'listCalls', 'getCall', 'getCallReceipt', 'getCallOutput', 'cancelCall', 'getRun'],
   },
+  undo: { load: () => import('./undo.ts'), names: ['listUndo', 'planUndo', 'undoCall'] },
   tools: { load: () => import('./tools.ts'), names: ['listTools', 'getTool'] },
   approvals: {
     load: () => import('./approvals.ts'),

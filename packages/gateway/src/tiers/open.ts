@@ -22,6 +22,9 @@ import { type NetworkOptions, type Networks, networksOf } from './network/networ
 import { type Commands, openCommands } from './process/open.ts';
 import { Scratches } from './process/scratch.ts';
 import type { Tier } from './tier.ts';
+import { Recordings } from './undo/recordings.ts';
+import { UndoRecords } from './undo/records.ts';
+import { Undos } from './undo/undo.ts';
 import type { LeftRun } from './workspace/left-runs.ts';
 
 export type OpenTiersOptions = {
@@ -54,7 +57,10 @@ export type OpenedTiers = {
   readonly engines: EnginePool;
   readonly ready: ReadyModules;
   readonly inspect: Commands['inspect'];
-  readonly restoreLeft: Commands['restoreLeft'];
+  /** Restores the workspaces of runs that killed gateways have left, and ends the records of their changes. */
+  readonly restoreLeft: () => Promise<void>;
+  /** What commands changed, and how it is undone. */
+  readonly undos: Undos;
   readonly close: () => Promise<void>;
 };
 
@@ -65,7 +71,9 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   const { config, store, clock, random, version, presence, launchers, realStateDir, node } = options;
   const { isLasting = false, lookup = systemLookup, vault } = options;
   const turns = new LookupTurns(lookup, LOOKUPS_AT_ONCE);
+  const { recordings, undos } = openUndo(options);
   const commands = openCommands({
+    recordings: config.process.snapshots === 'on' ? recordings : null,
     clock,
     launchers,
     firstUid: config.process.firstUid,
@@ -104,11 +112,23 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   const close = async () => {
     await wasm.close();
     await commands.close();
+    recordings.sweepIfDue();
   };
   const tiers = { builtin: builtinTier(clock, version), a: wasm.tier, ...commands.tiers };
   const inspect = async () => [...(await commands.inspect()), await inspectEngines(wasm.pool)];
-  const { restoreLeft } = commands;
-  return { tiers, engines: wasm.pool, ready: wasm.ready, inspect, restoreLeft, close };
+  const restoreLeft = async () => {
+    await commands.restoreLeft();
+    await recordings.settle();
+  };
+  return { tiers, engines: wasm.pool, ready: wasm.ready, inspect, restoreLeft, undos, close };
+}
+
+/** What is recorded is undone also where nothing more is recorded. */
+function openUndo({ config, clock, presence, stateDir, forbidden }: OpenTiersOptions) {
+  const records = new UndoRecords(join(stateDir, 'undo'), presence.id);
+  const isGone = (process: string) => presence.isGone(process);
+  const recordings = new Recordings({ records, clock, settings: config.process, isGone, forbidden });
+  return { recordings, undos: new Undos(records, recordings, clock.nowMs) };
 }
 
 /** The value of a secret for a call, with its use recorded; null where the call has none of that name. */

@@ -1,5 +1,5 @@
 import { type ClientOptions, connectionOf } from './connection.ts';
-import { makeApprovals, makeCalls, makeRuns, makeTools } from './groups/calls.ts';
+import { makeApprovals, makeCalls, makeRuns, makeTools, makeUndo } from './groups/calls.ts';
 import { makeHealth, makeKeys, makePolicies, makeSecrets, makeTokens } from './groups/gateway.ts';
 import { makeJournal } from './groups/journal.ts';
 import { makeSkills, makeTrust, makeUpstreams } from './groups/skills.ts';
@@ -13,6 +13,7 @@ import type { Budgets, DoctorReport, WhoAmI } from './wire.ts';
 export class PalisadeClient {
   readonly #send: Sender;
   readonly calls: ReturnType<typeof makeCalls>;
+  readonly undo: ReturnType<typeof makeUndo>;
   readonly runs: ReturnType<typeof makeRuns>;
   readonly tools: ReturnType<typeof makeTools>;
   readonly approvals: ReturnType<typeof makeApprovals>;
@@ -30,6 +31,7 @@ export class PalisadeClient {
     const send = makeSender(connectionOf(options));
     this.#send = send;
     this.calls = makeCalls(send);
+    this.undo = makeUndo(send);
     this.runs = makeRuns(send);
     this.tools = makeTools(send);
     this.approvals = makeApprovals(send);

@@ -133,6 +133,13 @@ export type TokenPage = Replies['listTokens'];
 export type CreatedToken = Replies['createToken'];
 export type TokenRequest = Bodies['createToken'];
 
+/** A command that can be undone, or an undo. */
+export type UndoableCommand = Schemas['Undoable'];
+export type UndoPage = Replies['listUndo'];
+export type UndoPlan = Replies['planUndo'];
+export type Undone = Replies['undoCall'];
+export type UndoRequest = Bodies['undoCall'];
+
 /** The principal that the gateway has authenticated. */
 export type WhoAmI = Replies['whoAmI'];
 export type Budgets = Replies['listBudgets'];

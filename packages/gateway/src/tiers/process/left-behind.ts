@@ -1,9 +1,14 @@
 /** What a run left in its workspace: what it changed, what was taken back of it, and what is dangerous by its kind. */
+import { basename } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
+import { formatPrincipal } from '../../core/principal.ts';
 import type { ProcessTerms } from '../../core/process.ts';
+import type { Runner } from '../network/networks.ts';
 import type { Execution } from '../tier.ts';
+import type { Recording } from '../undo/recording.ts';
+import type { Recordings } from '../undo/recordings.ts';
 import { type Baseline, readBaseline, takeProtectedSnapshot } from '../workspace/baseline.ts';
 import { FINDINGS } from '../workspace/findings.table.ts';
 import { HeldDirectory, type HeldWorkspace } from '../workspace/held-directory.ts';
@@ -24,6 +29,8 @@ type LookKit = {
   readonly leftRuns: LeftRuns | null;
   readonly starterOf: (launcher: string) => string;
   readonly launcher: string;
+  /** Records what commands change; null where that is off. */
+  readonly recordings?: Recordings | null;
 };
 
 /** The workspace before the run, held open to its end. */
@@ -31,6 +38,8 @@ export type Before = {
   readonly root: HeldDirectory;
   readonly snapshot: Snapshot;
   readonly baseline: Baseline;
+  /** What undoes the run; null where nothing is recorded. */
+  readonly recording: Recording | null;
   readonly close: () => void;
 };
 
@@ -65,6 +74,8 @@ type Beginning = {
   readonly terms: ProcessTerms;
   readonly id: string;
   readonly isKept: boolean;
+  /** Whose changes are recorded; null: they are not. */
+  readonly recorded?: Runner | null;
 };
 
 /**
@@ -91,7 +102,9 @@ export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before |
       shared.baseline ?? others ?? newBaseline(kit, run, readBaseline(root, snapshot, { workspace, nowMs }));
     shared.baseline = baseline;
     if (run.isKept) undo.push(keepRun(kit, run, { baseline, nowMs }));
-    return { root, snapshot, baseline, close };
+    const recording = await beginRecording(kit, run, { root, snapshot });
+    if (recording !== null) undo.push(() => recording.close());
+    return { root, snapshot, baseline, recording, close };
   } catch (error) {
     close();
     if (error instanceof CodedError) throw error;
@@ -99,6 +112,19 @@ export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before |
     if (run.isKept) throw unreadable(run.terms.workspace, error);
     return null;
   }
+}
+
+async function beginRecording(
+  { recordings, starterOf, launcher }: LookKit,
+  { held, terms, recorded }: Beginning,
+  seen: Pick<Before, 'root' | 'snapshot'>,
+): Promise<Recording | null> {
+  if (recordings == null || recorded == null) return null;
+  const { id, tenant, principal } = recorded;
+  const { workspace, argv, executable } = terms;
+  const command = basename(argv[0] ?? executable);
+  const who = { id, tenant, principal: formatPrincipal(principal), command, workspace };
+  return recordings.begin({ ...who, starter: starterOf(launcher), held, ...seen });
 }
 
 function unreadable(workspace: string, error: unknown): CodedError {
@@ -155,6 +181,7 @@ export async function lookAfter(kit: LookKit, ended: Ended): Promise<LeftBehind>
   const listed = firstOf(changes, MOST_CHANGES);
   const findings = firstOf(all, MOST_FINDINGS);
   const isCompared = isWhole && !before.snapshot.isSparse && !after.isSparse;
+  const undo = await before.recording?.finish(after, changes, isCompared);
   return {
     output: {
       changes: listed.items.map(({ path, change, kind }) => ({ path, change, kind })),
@@ -162,8 +189,12 @@ export async function lookAfter(kit: LookKit, ended: Ended): Promise<LeftBehind>
       findings: findings.items.map(told),
       ...(findings.more > 0 ? { moreFindings: findings.more } : {}),
       workspaceSeen: isCompared ? 'whole' : 'in part',
+      ...undo?.output,
     },
-    isolation: factsOf(isKept ? (isHeld ? 'held' : 'in part') : 'not held', aside.count, terms),
+    isolation: {
+      ...factsOf(isKept ? (isHeld ? 'held' : 'in part') : 'not held', aside.count, terms),
+      ...undo?.isolation,
+    },
   };
 }
 

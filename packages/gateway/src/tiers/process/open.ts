@@ -8,6 +8,7 @@ import type { StartPlan } from '../child/child.ts';
 import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
 import type { Networks } from '../network/networks.ts';
+import type { Recordings } from '../undo/recordings.ts';
 import { LeftRuns, type LeftRunsOptions, processIdentity } from '../workspace/left-runs.ts';
 import { Baselines } from '../workspace/overlaps.ts';
 import { RunFiles } from '../workspace/run-files.ts';
@@ -31,6 +32,8 @@ type CommandOptions = {
   readonly networks: Networks;
   /** The folder for what runs wrote to protected files. */
   readonly quarantine: string;
+  /** Records what commands change; left out or null: that is off. */
+  readonly recordings?: Recordings | null;
   /** Where runs are kept for the case that the gateway is killed; without it they are not. */
   readonly left?: Pick<LeftRunsOptions, 'forbidden' | 'onLeft'> & { readonly folder: string };
 };
@@ -89,7 +92,8 @@ export function openCommands(options: CommandOptions): Commands {
   const leftRuns = leftRunsOf(options, sweep);
   const starterOf = (launcher: string) => processIdentity(starter.pidOf(launcher));
   const shared = { clock, queue, runs, warm, closing, networks, baselines: new Baselines(), quarantine };
-  const kit = { ...shared, leftRuns, starterOf, runAs, limits, nextTrial, start, makeGroup };
+  const recordings = options.recordings ?? null;
+  const kit = { ...shared, leftRuns, recordings, starterOf, runAs, limits, nextTrial, start, makeGroup };
   const inspect = () => inspectTiers({ options: probeOptions, kit, probeCgroups: cgroups.probe });
   const close = async () => {
     await Promise.all([warm.close(), closing.finish()]);

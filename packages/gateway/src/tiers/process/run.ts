@@ -15,6 +15,7 @@ import { parseStatus } from '../child/status.ts';
 import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
 import type { Dialogue, RunContext, RunResult } from '../tier.ts';
+import type { Recordings } from '../undo/recordings.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import type { LeftRuns } from '../workspace/left-runs.ts';
 import type { Baselines } from '../workspace/overlaps.ts';
@@ -42,6 +43,8 @@ export type CommandKit = SandboxKit & {
   readonly baselines: Baselines;
   /** The folder for what runs wrote to protected files. */
   readonly quarantine: string;
+  /** Records what commands change, so that it can be undone; null where that is off. */
+  readonly recordings?: Recordings | null;
   /** Keeps runs for the case that the gateway is killed; null where no other gateway follows. */
   readonly leftRuns: LeftRuns | null;
   /** The process that ends all processes of a run. */
@@ -122,7 +125,8 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     // A command with a dialogue runs for long, so no other call needs a sandbox like it soon.
     const opening = dialogue === undefined ? readySandbox(kit, tier, wish) : openSandbox(kit, tier, wish);
     // The sandbox is built meanwhile: nothing of the command runs in it before it is told to.
-    const looking = lookBefore(kit, { held, terms, id: runner.id, isKept });
+    const recorded = isServer ? null : runner;
+    const looking = lookBefore(kit, { held, terms, id: runner.id, isKept, recorded });
     const [opened, looked] = await Promise.allSettled([opening, looking]);
     if (opened.status === 'fulfilled') ready = opened.value;
     if (looked.status === 'rejected') throw looked.reason;

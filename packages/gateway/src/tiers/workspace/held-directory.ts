@@ -78,11 +78,11 @@ export class HeldDirectory {
 
   /** Opens a directory in this one; never through a link. */
   child(name: Buffer): HeldDirectory {
-    return new HeldDirectory(this.#pathOf(name));
+    return new HeldDirectory(this.pathOf(name));
   }
 
   parent(): HeldDirectory {
-    return new HeldDirectory(this.#pathOf(Buffer.from('..')));
+    return new HeldDirectory(this.pathOf(Buffer.from('..')));
   }
 
   stat(): BigIntStats {
@@ -91,16 +91,16 @@ export class HeldDirectory {
 
   /** The lstat of a name, not following links; undefined when it does not exist. */
   lstat(name: Buffer): BigIntStats | undefined {
-    return lstatSync(this.#pathOf(name), { bigint: true, throwIfNoEntry: false });
+    return lstatSync(this.pathOf(name), { bigint: true, throwIfNoEntry: false });
   }
 
   readlink(name: Buffer): Buffer {
-    return readlinkSync(this.#pathOf(name), 'buffer');
+    return readlinkSync(this.pathOf(name), 'buffer');
   }
 
   /** The bytes of a regular file; null where it is something else, larger than this, or refused. */
   readFile(name: Buffer, maxBytes: number): Buffer | null {
-    const fd = orElse(() => openSync(this.#pathOf(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), null);
+    const fd = orElse(() => openSync(this.pathOf(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), null);
     if (fd === null) return null;
     try {
       const facts = fstatSync(fd);
@@ -115,7 +115,7 @@ export class HeldDirectory {
 
   /** Makes a file where there is none. */
   createFile(name: Buffer, bytes: Uint8Array, { mode, uid, gid }: FileOwner): void {
-    const fd = openSync(this.#pathOf(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    const fd = openSync(this.pathOf(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
       writeFileSync(fd, bytes);
       if (process.getuid?.() === 0) fchownSync(fd, uid, gid);
@@ -126,11 +126,11 @@ export class HeldDirectory {
   }
 
   createLink(name: Buffer, target: Buffer): void {
-    symlinkSync(target, this.#pathOf(name));
+    symlinkSync(target, this.pathOf(name));
   }
 
   remove(name: Buffer): void {
-    unlinkSync(this.#pathOf(name));
+    unlinkSync(this.pathOf(name));
   }
 
   /** Whether a write always changes the times of a file: in memory (tmpfs, ramfs) one through a mapping does not. */
@@ -145,7 +145,7 @@ export class HeldDirectory {
 
   /** The same for a directory in this one that cannot be opened. */
   unlockChild(name: Buffer): void {
-    const fd = openSync(this.#pathOf(name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    const fd = openSync(this.pathOf(name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
     try {
       chmodSync(`/proc/self/fd/${fd}`, Number(fstatSync(fd).mode & 0o7777) | 0o700);
     } finally {
@@ -162,7 +162,8 @@ export class HeldDirectory {
     closeSync(this.fd);
   }
 
-  #pathOf(name: Buffer): Buffer {
+  /** The path of a name in this directory, for calls that do not follow a link at its end. */
+  pathOf(name: Buffer): Buffer {
     return Buffer.concat([this.#at, SLASH, name]);
   }
 }

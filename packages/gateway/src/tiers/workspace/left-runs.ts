@@ -199,7 +199,7 @@ function unsettled(why: string): CodedError {
 }
 
 /** Boundary: nothing is restored while a process of the run could write it again. */
-async function demandEnded({ starter }: KeptRun): Promise<void> {
+export async function demandEnded({ starter }: Pick<KeptRun, 'starter'>): Promise<void> {
   for (let waitedMs = 0; isAlive(starter); waitedMs += LOOK_AGAIN_MS) {
     const [pid] = starter.split(':');
     if (waitedMs >= END_AT_MOST_MS) throw new Error(`process ${pid} of the run has not ended; end it`);

@@ -121,6 +121,17 @@ const upstream: Wire.UpstreamDocument = {
   findings: [{ check: 'x', severity: 'warning', where: 'y', what: 'z' }],
 };
 
+const undoFacts = {
+  ...{ id: CALL_ID, undoOf: null, principal: 'agent:ada', tenant: 'default', workspace: '/w', command: 'rm' },
+  ...{ startedAt: TIME, whole: true, endKnown: true, beside: [CALL_ID] },
+};
+const undoPlan: Wire.Replies['planUndo'] = {
+  ...{ ...undoFacts, already: 0, moreSteps: 0, moreConflicts: 0, moreMissing: 0 },
+  steps: [{ path: 'a', act: 'recreate', kind: 'file' }],
+  conflicts: [{ path: 'b', why: 'x' }],
+  missing: [{ path: 'c', why: 'x' }],
+};
+
 export const SAMPLES: Wire.Replies = {
   createCall: call,
   listCalls: { calls: [running, ended], cursor: CALL_ID },
@@ -195,6 +206,9 @@ export const SAMPLES: Wire.Replies = {
   getCheckpoint: envelope,
   getRecord: { records: [{ ...record, hash: HASH }] },
   proveRecord: { checkpoint: envelope, format: 'palisade-proof-1', path: [HASH], record: '{}' },
+  listUndo: { undo: [{ ...undoFacts, changes: 1, undoneBy: null }], cursor: null },
+  planUndo: undoPlan,
+  undoCall: { ...undoPlan, undo: 'undo_1', failed: [{ path: 'b', why: 'x' }], digest: HASH },
   listKeys: { keys: [{ keyId: KEY_ID, isCurrent: true, createdAt: TIME, retiredAt: null }] },
   rotateKey: { from: null, to: KEY_ID },
   listTokens: { tokens: [token], cursor: null },

@@ -12,6 +12,9 @@ import type {
   RunPage,
   ToolPage,
   ToolRow,
+  UndoableCommand,
+  UndoPage,
+  UndoRequest,
 } from '../wire.ts';
 
 /** Which calls: those that run or those that have ended, and of which run. */
@@ -37,6 +40,22 @@ export function makeCalls(send: Sender) {
     receipt: (id: string, options?: RequestOptions) =>
       send.text('getCallReceipt', { params: { id }, options }),
     output: (id: string, options?: RequestOptions) => send.json('getCallOutput', { params: { id }, options }),
+  };
+}
+
+/** What commands changed in their workspaces, and how it is taken back. */
+export function makeUndo(send: Sender) {
+  return {
+    ...pagesOf<PageAsked, UndoPage, UndoableCommand>(
+      (query, options) => send.json('listUndo', { query, options }),
+      ({ undo }) => undo,
+    ),
+    /** What an undo would do now; nothing is touched. */
+    plan: (id: string, query?: { readonly force?: boolean | undefined }, options?: RequestOptions) =>
+      send.json('planUndo', { params: { id }, query, options }),
+    /** Takes back what a command changed; what was changed after it stays, unless forced. */
+    run: (id: string, body: UndoRequest = {}, options?: RequestOptions) =>
+      send.json('undoCall', { params: { id }, body, options }),
   };
 }
 

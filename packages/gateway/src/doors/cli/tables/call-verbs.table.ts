@@ -5,6 +5,7 @@ import {
   EMBEDDED,
   ENV,
   INPUT,
+  LIMIT,
   READ_ONLY,
   RECEIPT,
   RUN,
@@ -91,6 +92,25 @@ export const CALL_VERBS: readonly Verb[] = verbs({
     flags: AS,
     examples: ['palisade background stop call_0123'],
     load: async () => (await import('../nouns/background.ts')).stop,
+  },
+  'undo [CALL]': {
+    sentence:
+      'Take back what a command changed in its workspace; without an id, the last one that changed something.',
+    flags: {
+      list: 'List what can be undone, the newest first.',
+      ...LIMIT,
+      'dry-run': 'Show what would be done, and do nothing.',
+      force: 'Also replace files that were changed after the command.',
+      yes: 'Do not ask, without an id.',
+      ...AS,
+    },
+    examples: [
+      'palisade undo',
+      'palisade undo --list',
+      'palisade undo call_0123 --dry-run',
+      'palisade undo call_0123 --force --json',
+    ],
+    load: async () => (await import('../nouns/undo.ts')).undo,
   },
   'tools list': {
     sentence: 'List the tools that can be called, including those of installed skills.',
