@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
@@ -12,6 +12,8 @@ import { type OperationName, operate } from '../../packages/gateway/src/operatio
 import { filesDigestOf } from '../../packages/gateway/src/policy/replace-files.ts';
 import { Store } from '../../packages/gateway/src/store/store.ts';
 import type { Transaction } from '../../packages/gateway/src/store/transaction.ts';
+import { UndoRecords } from '../../packages/gateway/src/tiers/undo/records.ts';
+import { Tree } from '../../packages/gateway/src/tiers/undo/tree.ts';
 import { setOf } from '../../packages/gateway/src/upstreams/definition.ts';
 import { holdFirst } from '../../packages/gateway/src/upstreams/pins.ts';
 import {
@@ -21,6 +23,7 @@ import {
   PERMIT_ALL,
   recordsOf,
 } from '../../packages/gateway/test/fixture/gateway.ts';
+import { tempDir } from '../../packages/gateway/test/fixture/temp-dir.ts';
 import { holdLock } from '../../packages/gateway/test/store/sample.ts';
 import { publicDocument, samplePackage } from '../fixtures/skills/sample.ts';
 import { OLGA, sharedSkillGateway } from '../fixtures/skills/skill-gateway.ts';
@@ -119,6 +122,22 @@ describe('an act of an operator that is decided but not yet written', () => {
     prepare: () => Promise<(effect: string) => Promise<unknown>>,
   ])[] = [
     ['createToken', 'token-created', async () => createToken],
+    [
+      'undoCall',
+      'undo-ended',
+      async () => {
+        const workspace = realpathSync(tempDir());
+        const { dev, ino } = statSync(workspace, { bigint: true });
+        const record = {
+          ...{ tenant: 'default', principal: 'agent:ada', workspace, identity: `${dev}:${ino}`, born: '' },
+          ...{ id: 'call_1', command: 'sh', of: null, startedMs: NOON, beside: [], isWhole: true },
+          ...{ endedMs: NOON, isEndKnown: true, before: Tree.of([]), after: Tree.of([]) },
+        };
+        const records = new UndoRecords(join(gatewayOf().store.directory, 'undo'), 'p_1');
+        records.keep(records.placeOf(record), record);
+        return () => run('undoCall', { id: 'call_1' });
+      },
+    ],
     [
       'revokeToken',
       'token-revoked',

@@ -269,8 +269,8 @@ const ROWS = {
     'The largest file that is copied where the file system cannot clone it.',
   ],
   'process.snapshot_wait_ms': [
-    integer(150, [0, 60_000]),
-    'How long the start of a command waits for copies; the rest is copied while it runs.',
+    integer(2000, [0, 60_000]),
+    'How long the start of a command waits at most for copies of files that changed; the rest is copied while it runs.',
   ],
   'process.snapshot_keep': [duration('7d', [60_000, 366 * DAY_MS]), 'How long a command can be undone.'],
   'process.snapshot_total_bytes': [

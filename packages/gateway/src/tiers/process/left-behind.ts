@@ -7,7 +7,7 @@ import { formatPrincipal } from '../../core/principal.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { Runner } from '../network/networks.ts';
 import type { Execution } from '../tier.ts';
-import type { Recording } from '../undo/recording.ts';
+import type { Recorded } from '../undo/recording.ts';
 import type { Recordings } from '../undo/recordings.ts';
 import { type Baseline, readBaseline, takeProtectedSnapshot } from '../workspace/baseline.ts';
 import { FINDINGS } from '../workspace/findings.table.ts';
@@ -39,7 +39,7 @@ export type Before = {
   readonly snapshot: Snapshot;
   readonly baseline: Baseline;
   /** What undoes the run; null where nothing is recorded. */
-  readonly recording: Recording | null;
+  readonly recording: Recorded | null;
   readonly close: () => void;
 };
 
@@ -118,7 +118,7 @@ async function beginRecording(
   { recordings, starterOf, launcher }: LookKit,
   { held, terms, recorded }: Beginning,
   seen: Pick<Before, 'root' | 'snapshot'>,
-): Promise<Recording | null> {
+): Promise<Recorded | null> {
   if (recordings == null || recorded == null) return null;
   const { id, tenant, principal } = recorded;
   const { workspace, argv, executable } = terms;

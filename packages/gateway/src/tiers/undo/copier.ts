@@ -27,23 +27,29 @@ export type CopierOptions = {
 
 /** Directories that tools fill, and fill again. */
 const HEAVY =
-  /(?:^|\/)(?:node_modules|\.venv|venv|site-packages|target|dist|build|\.next|\.cache|__pycache__|objects)\//;
+  /(?:^|\/)(?:node_modules|\.venv|venv|site-packages|target|dist|build|\.next|\.cache|__pycache__)\//;
 
 /** About a millisecond of copying. */
 const FILES_PER_TURN = 32;
 
 export class Copier {
-  readonly pointers = new Map<string, Pointer>();
+  /** What was copied for this run. */
+  readonly #taken = new Map<string, Pointer>();
   readonly #missed = new Map<string, Miss>();
   readonly #options: CopierOptions;
   readonly #root: HeldDirectory;
   readonly #copies: Copies;
   #todo: Entry[] = [];
+  /** The paths of those: what the last tree has of them does not count. */
+  readonly #stale = new Set<string>();
+  /** Where those begin that tools can make again. */
+  #heavyFrom = 0;
   #next = 0;
-  #reused = 0;
+  #files = 0;
   #bytes = 0;
   #newBytes = 0;
   #atStart = 0;
+  #isSameTree = false;
   #parent: { readonly path: string; readonly held: HeldDirectory } | null = null;
   #isStopped = false;
   #during: Promise<void> = Promise.resolve();
@@ -55,14 +61,14 @@ export class Copier {
     this.#plan();
   }
 
-  /** Whether any file was copied that the last tree did not have. */
-  get hasNew(): boolean {
-    return this.pointers.size > this.#reused;
+  /** Whether the last tree is the one of this run. */
+  get isSameTree(): boolean {
+    return this.#isSameTree && this.#taken.size === 0;
   }
 
   /** Whether files were copied while the command ran. */
   get hasGrown(): boolean {
-    return this.pointers.size > this.#atStart;
+    return this.#taken.size > this.#atStart;
   }
 
   /** The bytes that were copied for this run. */
@@ -72,6 +78,14 @@ export class Copier {
 
   get isDone(): boolean {
     return this.#next >= this.#todo.length;
+  }
+
+  /** Where the content of a file is kept as it was before the run; null: nowhere. */
+  pointerOf(path: string): Pointer | null {
+    const taken = this.#taken.get(path);
+    if (taken !== undefined || this.#stale.has(path)) return taken ?? null;
+    const row = this.#options.last?.rowOf(path);
+    return row === undefined ? null : (this.#options.last?.pointerAt(row) ?? null);
   }
 
   /** Why there is no copy of a file. */
@@ -85,27 +99,33 @@ export class Copier {
     // Boundary: where a write through a mapping leaves the times as they are, they do not tell that a file is the same.
     const isTimed = this.#root.hasTimes();
     const heavy: Entry[] = [];
+    let same = 0;
     for (const [path, entry] of entries) {
+      const row = last?.rowOf(path);
+      const isSame = row !== undefined && last?.isSame(row, entry) === true;
+      if (isSame) same += 1;
       if (entry.kind !== 'file') continue;
-      const row = isTimed ? last?.rowOf(path) : undefined;
-      const known = row !== undefined && last?.isSame(row, entry) === true ? last.pointerAt(row) : null;
-      if (known !== null && isSettled(entry, known)) {
-        this.pointers.set(path, known);
+      if (isSame && isTimed && isSettled(entry, last.copiedMsAt(row))) {
+        this.#files += 1;
         this.#bytes += entry.size;
-      } else (HEAVY.test(path) ? heavy : this.#todo).push(entry);
+        continue;
+      }
+      this.#stale.add(path);
+      (HEAVY.test(path) ? heavy : this.#todo).push(entry);
     }
-    this.#reused = this.pointers.size;
-    this.#todo = heavy.length === 0 ? this.#todo : [...this.#todo, ...heavy];
+    this.#isSameTree = same === entries.size && last?.size === same;
+    this.#heavyFrom = this.#todo.length;
+    if (heavy.length > 0) this.#todo = [...this.#todo, ...heavy];
   }
 
-  /** Copies until all is copied or the time has come; what was copied is on disk after this. */
-  async copyUntil(isTime: () => boolean): Promise<void> {
-    while (!this.isDone && !isTime()) {
+  /** Copies until all is copied or its time has come; what was copied is on disk after this. */
+  async copyUntil(isTime: (isHeavy: boolean) => boolean): Promise<void> {
+    while (!this.isDone && !isTime(this.#next >= this.#heavyFrom)) {
       this.#copySome();
       if (!this.isDone) await nextTurn();
     }
     this.#copies.flush();
-    this.#atStart = this.pointers.size;
+    this.#atStart = this.#taken.size;
   }
 
   /** Copies the rest beside the run, where the times of a file tell that the run has changed it. */
@@ -147,18 +167,19 @@ export class Copier {
       const entry = this.#todo[this.#next] as Entry;
       const taken = this.#take(entry);
       if (typeof taken === 'string') this.#missed.set(entry.path, taken);
-      else this.pointers.set(entry.path, taken);
+      else this.#taken.set(entry.path, taken);
     }
   }
 
   #take(entry: Entry): Pointer | Miss {
     const { maxBytes, maxFiles } = this.#options;
     // Boundary: neither many files nor large ones fill the disk of the gateway.
-    if (this.pointers.size >= maxFiles) return 'too many';
+    if (this.#files >= maxFiles) return 'too many';
     if (this.#bytes + entry.size > maxBytes) return 'too large';
     try {
       const taken = this.#copies.take(this.#parentOf(entry.path), nameBytes(baseOf(entry.path)), entry);
       if (typeof taken === 'string') return taken;
+      this.#files += 1;
       this.#bytes += entry.size;
       this.#newBytes += entry.size;
       return taken;
@@ -190,6 +211,6 @@ export class Copier {
 }
 
 /** Boundary: a file that was copied right after a change may have changed once more without another time. */
-function isSettled(entry: Entry, { copiedMs }: Pointer): boolean {
+function isSettled(entry: Entry, copiedMs: number): boolean {
   return copiedMs - Number(entry.ctimeNs / 1_000_000n) > FRESH_MS;
 }

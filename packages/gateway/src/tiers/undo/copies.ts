@@ -183,9 +183,10 @@ export function* contentAt(folder: string, { file, offset, sum }: Pointer, size:
   // Boundary: the name is of this folder, whatever the record says.
   if (!/^[A-Za-z0-9_]{1,64}\.(?:copies|clone-[0-9]{1,9})$/.test(file))
     throw new TypeError('its copy has no valid name');
+  if (size === 0) return;
   const fd = openSync(join(folder, file), O_RDONLY | O_NOFOLLOW);
   try {
-    const chunk = Buffer.allocUnsafeSlow(Math.max(1, Math.min(size, CHUNK_BYTES)));
+    const chunk = Buffer.allocUnsafeSlow(Math.min(size, CHUNK_BYTES));
     let found = 0;
     for (let at = 0; at < size; ) {
       const count = readSync(fd, chunk, 0, Math.min(chunk.length, size - at), offset + at);

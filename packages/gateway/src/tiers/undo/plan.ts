@@ -42,6 +42,8 @@ export type Present = {
   readonly hasContent: (present: Entry, pointer: Pointer, size: number) => boolean;
 };
 
+/** The mode of a directory while an undo works in it. */
+export const OWNER_ALL = 0o700;
 export const CHANGED_SINCE = 'it was changed after the command';
 const NOT_EMPTY = 'it has names that the command did not make';
 const NO_COPY = 'there is no copy of it from before the command';
@@ -75,8 +77,9 @@ function judge({ path, former, left }: Name, present: Present, isForced: boolean
   const now = present.entry(path);
   if (isAsBefore(former, now, present)) return null;
   if (path === '.') return { missing: 'the mode of the workspace itself is left as it is' };
-  if (!isAsLeft(left, now, present) && !isForced) return { conflict: CHANGED_SINCE };
   const goal = former?.entry ?? null;
+  const isExpected = isAsLeft(left, now, present) || (left === null && isHalfMade(goal, now));
+  if (!isExpected && !isForced) return { conflict: CHANGED_SINCE };
   const pointer = former?.pointer ?? null;
   const act = actOf(goal, now);
   const step: Step = { path, act, present: now, goal, pointer };
@@ -104,10 +107,16 @@ function isAsLeft(left: TreeRow | null, now: Entry | null, present: Present): bo
   if (left === null || now === null) return left === null && now === null;
   const { entry, pointer } = left;
   // The times of a directory tell of its names, which are compared themselves.
-  if (entry.kind === 'directory') return now.kind === 'directory' && entry.mode === now.mode;
+  if (entry.kind === 'directory')
+    return now.kind === 'directory' && [entry.mode, entry.mode | OWNER_ALL].includes(now.mode);
   if (isSameButLinks(entry, now)) return true;
   // The end of an undo that was killed is known by content.
   return pointer !== null && isAsBefore(left, now, present);
+}
+
+/** A directory as a killed undo leaves it: it gets its mode last. */
+function isHalfMade(goal: Entry | null, now: Entry | null): boolean {
+  return goal?.kind === 'directory' && now?.kind === 'directory' && now.mode === OWNER_ALL;
 }
 
 function isAsBefore(then: TreeRow | null, now: Entry | null, present: Present): boolean {

@@ -75,6 +75,8 @@ export type RecordingParts = {
   readonly sweep: () => void;
 };
 
+export type Recorded = Pick<Recording, 'finish' | 'close'>;
+
 /** One run that is recorded, from before its start to its end. */
 export class Recording {
   readonly #options: RecordingsOptions;
@@ -103,7 +105,7 @@ export class Recording {
     await copier.stop();
     if (copier.hasGrown) again();
     if (changes.length > 0) {
-      const pointerOf = (path: string) => copier.pointers.get(path) ?? null;
+      const pointerOf = (path: string) => copier.pointerOf(path);
       const later = records
         .begun()
         .map(({ id }) => id)
@@ -131,6 +133,9 @@ export class Recording {
   }
 }
 
+/** A run of which nothing can be kept. */
+export const UNRECORDED: Recorded = { finish: async () => NOT_RECORDED, close: () => undefined };
+
 type Missing = { readonly path: string; readonly why: Miss | 'not a file' };
 
 function missingIn(changes: readonly Change[], { entries }: Snapshot, copier: Copier): readonly Missing[] {
@@ -139,7 +144,7 @@ function missingIn(changes: readonly Change[], { entries }: Snapshot, copier: Co
     if (change === 'added' || entry === undefined) return [];
     if (['directory', 'symlink'].includes(entry.kind)) return [];
     if (entry.kind !== 'file') return change === 'mode' ? [] : [{ path, why: 'not a file' }];
-    if (copier.pointers.has(path) || (change === 'mode' && entry.nlink === 1)) return [];
+    if (copier.pointerOf(path) !== null || (change === 'mode' && entry.nlink === 1)) return [];
     return [{ path, why: copier.missOf(path) }];
   });
 }

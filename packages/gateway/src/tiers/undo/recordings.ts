@@ -12,7 +12,7 @@ import { diffSnapshots } from '../workspace/hygiene.ts';
 import { demandEnded } from '../workspace/left-runs.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { Copier } from './copier.ts';
-import { Recording, type RecordingsOptions, treesOf } from './recording.ts';
+import { type Recorded, Recording, type RecordingsOptions, treesOf, UNRECORDED } from './recording.ts';
 import type { BegunRecord } from './records.ts';
 import { Tree, type TreeRow } from './tree.ts';
 
@@ -32,6 +32,8 @@ type LastTree = { readonly name: string; readonly tree: Tree };
 
 /** Workspaces whose last tree stays in memory: one has about 200 bytes for each file. */
 const MOST_TREES = 4;
+/** How long the start waits for what tools can make again. */
+const HEAVY_WAIT_MS = 200;
 /** The bounds are looked at once in a while. */
 const SWEEP_EVERY_MS = 10 * 60_000;
 
@@ -49,8 +51,8 @@ export class Recordings {
     return this.#options.records.begun().some((run) => run.id === id && this.#isLive(run));
   }
 
-  /** Copies what changed since the last run; null where nothing can be kept. */
-  async begin(run: RecordingRun): Promise<Recording | null> {
+  /** Copies what changed since the last run. Where nothing can be kept, as on a full disk, the end of the run says so. */
+  async begin(run: RecordingRun): Promise<Recorded> {
     const { records, clock, settings } = this.#options;
     const { id, tenant, principal, command, workspace, starter, held, root, snapshot } = run;
     let copier: Copier | null = null;
@@ -69,8 +71,11 @@ export class Recordings {
         fileBytes: settings.snapshotFileBytes,
         nowMs: clock.nowMs,
       });
-      const untilMs = clock.monotonicMs() + settings.snapshotWaitMs;
-      await copier.copyUntil(() => clock.monotonicMs() >= untilMs);
+      const sinceMs = clock.monotonicMs();
+      const heavyMs = Math.min(HEAVY_WAIT_MS, settings.snapshotWaitMs);
+      await copier.copyUntil(
+        (isHeavy) => clock.monotonicMs() - sinceMs >= (isHeavy ? heavyMs : settings.snapshotWaitMs),
+      );
       const tree = this.#keepTree(place, { id, copier, snapshot, last });
       const beside = records.begun().map((each) => each.id);
       const { complete: isWhole, isSparse } = snapshot;
@@ -86,7 +91,7 @@ export class Recordings {
       return new Recording(this.#options, { record, place, copier, snapshot, remove, left, again, sweep });
     } catch {
       copier?.release();
-      return null;
+      return UNRECORDED;
     }
   }
 
@@ -198,8 +203,8 @@ export class Recordings {
     place: string,
     { id, copier, snapshot, last }: { id: string; copier: Copier; snapshot: Snapshot; last: LastTree | null },
   ): string {
-    const isSame = last !== null && !copier.hasNew && isSameTree(last.tree, snapshot);
-    const kept = isSame ? last : this.#writeTree(place, id, rowsOf(copier, snapshot));
+    const kept =
+      last !== null && copier.isSameTree ? last : this.#writeTree(place, id, rowsOf(copier, snapshot));
     this.#trees.delete(place);
     this.#trees.set(place, kept);
     for (const old of [...this.#trees.keys()].slice(0, -MOST_TREES)) this.#trees.delete(old);
@@ -212,20 +217,7 @@ export class Recordings {
   }
 }
 
-function* rowsOf({ pointers }: Copier, { entries }: Snapshot): Generator<TreeRow> {
-  for (const entry of entries.values()) yield { entry, pointer: pointers.get(entry.path) ?? null };
-}
-
-/** Times of directories do not count: they tell of names, which are compared themselves. */
-function isSameTree(tree: Tree, { entries }: Snapshot): boolean {
-  if (tree.size !== entries.size) return false;
-  for (const [path, entry] of entries) {
-    const row = tree.rowOf(path);
-    if (row === undefined) return false;
-    if (entry.kind === 'directory') {
-      const then = tree.entryAt(row);
-      if (then.kind !== 'directory' || then.mode !== entry.mode || then.ino !== entry.ino) return false;
-    } else if (!tree.isSame(row, entry)) return false;
-  }
-  return true;
+function* rowsOf(copier: Copier, { entries }: Snapshot): Generator<TreeRow> {
+  for (const entry of entries.values())
+    yield { entry, pointer: entry.kind === 'file' ? copier.pointerOf(entry.path) : null };
 }

@@ -77,7 +77,6 @@ export type UndoLimits = {
 export class UndoRecords {
   readonly folder: string;
   readonly #instance: string;
-  readonly #made = new Set<string>();
 
   constructor(folder: string, instance: string) {
     this.folder = folder;
@@ -85,9 +84,8 @@ export class UndoRecords {
   }
 
   /** The folder of a workspace of a tenant, which exists after this. */
-  placeOf({ tenant, identity }: Pick<UndoPlace, 'tenant' | 'identity'>): string {
-    // Boundary: tenants share no copies, also where they share a workspace.
-    const place = `${digestBytes(tenant).slice(0, 16)}.${identity.replace(':', '-')}`;
+  placeOf(where: Pick<UndoPlace, 'tenant' | 'identity'>): string {
+    const place = placeOf(where);
     this.#make(place);
     return place;
   }
@@ -218,7 +216,6 @@ export class UndoRecords {
       if (this.bytes() <= totalBytes) return;
       if (this.#isInUse(place)) continue;
       rmSync(join(this.folder, place), { recursive: true, force: true });
-      this.#made.delete(place);
     }
   }
 
@@ -233,7 +230,6 @@ export class UndoRecords {
     const records = names.filter((name) => name.endsWith(RECORD));
     const isIdle = records.length === 0 && (last === undefined || writtenMs(join(folder, last)) < sinceMs);
     if (isIdle) rmSync(folder, { recursive: true, force: true });
-    if (isIdle) this.#made.delete(place);
     if (isIdle) return;
     const needed = new Set([
       ...(last === undefined ? [] : (this.readTree(place, last)?.files ?? [])),
@@ -251,7 +247,7 @@ export class UndoRecords {
   #isInUse(place: string): boolean {
     return this.begun().some((run) => {
       const begun = this.readBegun(run);
-      return begun === null || this.placeOf(begun) === place;
+      return begun === null || placeOf(begun) === place;
     });
   }
 
@@ -264,10 +260,13 @@ export class UndoRecords {
   }
 
   #make(name: string): void {
-    if (this.#made.has(name)) return;
     mkdirSync(join(this.folder, name), { recursive: true, mode: 0o700 });
-    this.#made.add(name);
   }
+}
+
+/** Boundary: tenants share no copies, also where they share a workspace. */
+function placeOf({ tenant, identity }: Pick<UndoPlace, 'tenant' | 'identity'>): string {
+  return `${digestBytes(tenant).slice(0, 16)}.${identity.replace(':', '-')}`;
 }
 
 /** The part of an id that tells its time: ids of commands and of undos sort by it. */

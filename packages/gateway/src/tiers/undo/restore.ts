@@ -25,7 +25,7 @@ import { orElse } from '../../core/result.ts';
 import { HeldDirectory, isSameFile } from '../workspace/held-directory.ts';
 import { baseOf, type Entry, entryIn, nameBytes, parentOf } from '../workspace/names.ts';
 import { contentAt, isSameButLinks } from './copies.ts';
-import { CHANGED_SINCE, type Left, type Step } from './plan.ts';
+import { CHANGED_SINCE, type Left, OWNER_ALL, type Step } from './plan.ts';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 /** Names a file without opening it; Node has no constant for it. */
@@ -33,7 +33,6 @@ const O_PATH = 0o10000000;
 /** Boundary: setuid and setgid do not come back with a file. */
 const FILE_MODE = 0o777;
 const DIRECTORY_MODE = 0o3777;
-const OWNER_ALL = 0o700;
 const STEPS_PER_TURN = 32;
 
 export type RestoreOptions = {

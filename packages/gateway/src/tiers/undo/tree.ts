@@ -90,9 +90,16 @@ export class Tree {
     return this.#rows.get(path);
   }
 
-  /** Whether the row tells of the same file in the same state, as far as the system tells. */
+  /** Whether the row tells of the same name in the same state; the times of a directory tell of its names alone. */
   isSame(row: number, entry: Entry): boolean {
     const { columns } = this.#parts;
+    if (entry.kind === 'directory')
+      return (
+        columns.ino[row] === entry.ino &&
+        columns.mode[row] === entry.mode &&
+        columns.kind[row] === DIRECTORY &&
+        columns.dev[row] === entry.dev
+      );
     return (
       columns.ino[row] === entry.ino &&
       columns.ctimeNs[row] === entry.ctimeNs &&
@@ -101,6 +108,11 @@ export class Tree {
       columns.mode[row] === entry.mode &&
       columns.dev[row] === entry.dev
     );
+  }
+
+  /** When the content of a row was copied; zero where it was not. */
+  copiedMsAt(row: number): number {
+    return at(this.#parts.columns.copiedMs, row);
   }
 
   pointerAt(row: number): Pointer | null {
@@ -188,6 +200,7 @@ function at(column: Float64Array, row: number): number {
 }
 
 const DIGEST_CHARS = 64;
+const DIRECTORY = ENTRY_KINDS.indexOf('directory');
 
 /** A header and trees as one file. */
 export function writeTrees(header: Json, trees: readonly Tree[]): Buffer {
