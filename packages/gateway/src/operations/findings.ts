@@ -85,6 +85,7 @@ export async function examineGateway(gateway: Opened<Gateway>): Promise<Examined
     ...policyFindings(gateway),
     budgets,
     workspaceFinding(gateway),
+    undoFinding(gateway),
     ...tierFindings(gateway, tiers),
   ];
   return { findings, tiers };
@@ -102,6 +103,13 @@ function policyFindings({ policy: { set, problems } }: Opened<Gateway>): Finding
       ? []
       : [{ name: 'policy files', state: 'warning', detail: stale, remedy } as const]),
   ];
+}
+
+function undoFinding({ undos, config }: Opened<Gateway>): Finding {
+  const count = undos.count();
+  const size = `${Math.ceil(undos.bytes() / 1024)} KiB of copies`;
+  const detail = `${count} ${count === 1 ? 'command' : 'commands'} can be undone, ${size}`;
+  return ok('undo', config.process.snapshots === 'on' ? detail : `${detail}; snapshots are off`);
 }
 
 /** Where commands may work, and why the directory that palisade was started in is such a root or is not. */

@@ -51,8 +51,7 @@ export class Tree {
     const targets = new Map<number, string>();
     const files = new Map<string, number>();
     for (const [row, { entry, pointer }] of all.entries()) {
-      for (const name of EXACT) columns[name][row] = entry[name];
-      for (const name of PLAIN) columns[name][row] = entry[name];
+      fillRow(columns, row, entry);
       columns.kind[row] = ENTRY_KINDS.indexOf(entry.kind);
       if (entry.target !== null) targets.set(row, entry.target);
       if (pointer === null) continue;
@@ -188,6 +187,19 @@ type TreeAbout = {
   readonly targets: readonly (readonly [number, string])[];
   readonly files: readonly string[];
 };
+
+/** Name by name, for speed: there are as many rows as files. */
+function fillRow(columns: Columns, row: number, entry: Entry): void {
+  columns.dev[row] = entry.dev;
+  columns.ino[row] = entry.ino;
+  columns.mtimeNs[row] = entry.mtimeNs;
+  columns.ctimeNs[row] = entry.ctimeNs;
+  columns.mode[row] = entry.mode;
+  columns.uid[row] = entry.uid;
+  columns.gid[row] = entry.gid;
+  columns.size[row] = entry.size;
+  columns.nlink[row] = entry.nlink;
+}
 
 function newColumns(count: number): Columns {
   const exact = EXACT.map((name) => [name, new BigInt64Array(count)] as const);

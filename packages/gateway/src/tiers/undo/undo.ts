@@ -81,6 +81,10 @@ export class Undos {
     return undoableOf(this.#demand(id).record, null);
   }
 
+  count(): number {
+    return this.#records.list().length;
+  }
+
   /** How many bytes all of it takes. */
   bytes(): number {
     return this.#records.bytes();
