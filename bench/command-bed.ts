@@ -138,6 +138,7 @@ export function termsOf(
       gitIdentity: null,
       protectedPaths: [],
       allowedWrites: [],
+      ports: [],
     },
   };
 }

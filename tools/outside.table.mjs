@@ -44,6 +44,10 @@ export const OUTSIDE = [
       'tiers/child/child.ts': 'The same of a pipe that did not take all at once.',
       'tiers/child/starter-protocol.ts':
         'It takes the listeners of a run from the starter, and hands them on to its proxy.',
+      'tiers/child/handed-sockets.ts':
+        'It takes the connections into the network of a run from the starter, and hands them on to its ports.',
+      'tiers/network/ports.ts':
+        'It listens on loopback for the ports that a run was granted, and joins what connects with the run.',
       cluster: 'It talks to the worker nodes the operator named.',
       'packages/sdk/src/client': 'It calls the gateway its user named.',
     },

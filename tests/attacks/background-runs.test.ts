@@ -13,6 +13,7 @@ import { readResult } from '../../packages/gateway/src/results/results.ts';
 import { AGENT, callerNamed, openBackground, python } from '../fixtures/commands/background.ts';
 import { heldGateway } from '../fixtures/commands/held.ts';
 import { makeDirectories } from '../fixtures/commands/index.ts';
+import { ask, freePorts } from '../fixtures/commands/ports.ts';
 
 /** Forks away into a session of its own, and ignores that it is asked to end. */
 const LEAVES = `
@@ -171,11 +172,12 @@ describe('a gateway that is killed', () => {
   const made = heldGateway(new URL('../fixtures/commands/programs/starts-in-background.ts', import.meta.url));
 
   test('leaves nothing of its background runs alive, and the next one closes their calls', async () => {
-    const directories = makeDirectories('');
+    const [port = 0] = await freePorts(1);
+    const directories = makeDirectories(`[process]\nports = ["${port}"]\n`);
     const { stateDir, workspace } = directories;
     onTestFinished(() => rmSync(dirname(stateDir), { recursive: true, force: true }));
     const marker = `palisade-marker-${randomInt(2 ** 40)}`;
-    const input = { command: '/usr/bin/python3', args: ['-c', LEAVES, marker] };
+    const input = { command: '/usr/bin/python3', args: ['-c', LEAVES, marker], ports: [port] };
     const words = [await made(), stateDir, workspace, JSON.stringify(input)];
     const gateway = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
     const gone = once(gateway, 'exit');
@@ -183,8 +185,11 @@ describe('a gateway that is killed', () => {
     const { id, running } = JSON.parse(String(said)) as { id: string; running: boolean };
     expect(running).toBe(true);
     while (processesWith(marker).filter((pid) => pid !== gateway.pid).length < 2) await sleep(20);
+    // Nothing in the run listens, but the port of the host is open.
+    expect(await ask(port, '')).toBe('ECONNRESET');
     gateway.kill('SIGKILL');
     await gone;
+    expect(await ask(port, '')).toBe('ECONNREFUSED');
     while (processesWith(marker).length > 0) await sleep(20);
     const next = await openGateway({ stateDir, env: readEnvironment({}), version: '0.0.0', cwd: workspace });
     onTestFinished(() => next.close());

@@ -20,6 +20,8 @@
 
 /* Where connects arrive, or -1. */
 extern int connect_source;
+/* How many of them led out of the run, where there is nothing: to other addresses than loopback, or to a name server. */
+extern uint64_t outward_connects;
 
 void open_connects(void);
 void send_connects(void);

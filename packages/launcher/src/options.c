@@ -28,12 +28,14 @@ static const struct {
     {"workspace", &plan.workspace, 3, MAX_DESCRIPTOR},
     {"map", &plan.map, 3, MAX_DESCRIPTOR},
     {"handles", &plan.handles, 3, MAX_DESCRIPTOR},
+    {"sockets", &plan.sockets, 3, MAX_DESCRIPTOR},
     {"ns", &plan.ns, 1, 1},
     {"net", &plan.net, 1, 1},
     {"chdir", &plan.chdir, 1, 1},
     {"facts", &plan.facts, 1, 1},
     {"sample", &plan.sample, 1, 1},
     {"cut", &plan.cut, 1, 1},
+    {"flood", &plan.flood, 1, UINT64_C(1) << 53},
     {"connects", &plan.connects, 1, 1},
     /* Boundary: a command never has uid or gid 0; the largest number is the kernel's "none". */
     {"uid", &plan.uid, 1, UINT32_MAX - 1},
@@ -133,6 +135,14 @@ static void take_listener(const char *argument, const char *value)
     refuse(argument, "is not a loopback address with a port", "127.B.C.D:PORT or [::1]:PORT");
 }
 
+static void take_port(const char *argument, const char *value)
+{
+    uint64_t port;
+    if (plan.port_count == MAX_PORTS) refuse(argument, "is one too many", "8 ports at most");
+    if (!read_number(value, 1, UINT16_MAX, &port)) refuse(argument, "is not a port", "a whole number from 1 to 65535");
+    plan.ports[plan.port_count++] = (uint16_t)port;
+}
+
 /* Reads a number that ends with a colon, and moves behind it. */
 static bool read_part(const char **text, uint64_t *number)
 {
@@ -197,6 +207,8 @@ static void take_text(char *argument, const char *key, const char *value)
         take_variable(argument);
     } else if (strcmp(key, "listen") == 0) {
         take_listener(argument, value);
+    } else if (strcmp(key, "port") == 0) {
+        take_port(argument, value);
     } else if (strcmp(key, "cgroup") == 0) {
         take_one_more(argument, value, plan.cgroups, &plan.cgroup_count);
     } else if (strcmp(key, "keep") == 0) {
@@ -258,7 +270,7 @@ static void require_descriptor(uint64_t number, const uint64_t *others, size_t c
 size_t list_descriptors(uint64_t *list)
 {
     const uint64_t single[] = {plan.status, plan.control, plan.arguments, plan.seccomp, plan.workspace, plan.map,
-                               plan.handles};
+                               plan.handles, plan.sockets};
     size_t count = 0;
     for (size_t i = 0; i < COUNT(single); i++)
         if (single[i] != 0) list[count++] = single[i];
@@ -286,6 +298,10 @@ static void require_consistent_network(void)
     /* Any other socket would deliver the number of a listener and drop the listener. */
     if (plan.handles != 0 && !is_unix_stream((int)plan.handles))
         refuse("handles", "is not a unix stream socket", "one that passes descriptors");
+    if ((plan.port_count > 0) != (plan.sockets != 0)) refuse("port", "and sockets need each other", "both or none");
+    if (plan.sockets != 0 && plan.control == 0) refuse("sockets", "needs control, where they are asked for", "both");
+    if (plan.sockets != 0 && !is_unix_stream((int)plan.sockets))
+        refuse("sockets", "is not a unix stream socket", "one that passes descriptors");
 }
 
 static void require_consistent_plan(void)
@@ -296,6 +312,7 @@ static void require_consistent_plan(void)
     if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.arguments | plan.ns) != 0)
         refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control, words or ns");
     if (plan.cut != 0 && plan.output == 0) refuse("cut", "needs output", "both");
+    if (plan.flood != 0 && plan.cut == 0) refuse("flood", "needs cut=1", "both");
     if (plan.own_count > 0 && plan.connects == 0) refuse("own", "needs connects=1", "both");
     if ((plan.uid == 0) != (plan.gid == 0)) refuse("uid", "and gid need each other", "both or none");
     if ((plan.workspace == 0) != !(plan.has_owner || plan.map != 0))
@@ -331,7 +348,7 @@ void read_command_arguments(int count, char **arguments)
     static const char *const OF_COMMAND[] = {"cpu=",    "data=",   "fsize=",  "nofile=",  "nproc=",  "stack=",
                                              "cpums=",  "wallms=", "output=", "cwd=",     "set=",    "facts=",
                                              "ro=",     "rw=",     "sample=", "expect=",  "differ=", "within=",
-                                             "same=",   "program=", "script=", "copies=", "cut="};
+                                             "same=",   "program=", "script=", "copies=", "cut=",    "flood="};
     int at = 1;
     for (; at < count && strcmp(arguments[at], "--") != 0; at++) {
         size_t i = 0;

@@ -6,6 +6,7 @@
 enum {
     MAX_VARIABLES = 4096,
     MAX_LISTENERS = 64,
+    MAX_PORTS = 8,
     MAX_RULES = 1024,
     /* A script, and as many interpreters as the kernel follows. */
     MAX_HELD = 6,
@@ -13,7 +14,7 @@ enum {
     MAX_OWN = 8,
     HELD_NUMBERS = 7,
     HELD_DIGEST = 32,
-    MAX_LISTED = 7 + 2 * MAX_DESCRIPTORS,
+    MAX_LISTED = 8 + 2 * MAX_DESCRIPTORS,
 };
 
 struct rlimit_key {
@@ -49,17 +50,18 @@ struct held_file {
 };
 struct plan {
     uint64_t cpu_ms, wall_ms, output, status, control, arguments, seccomp, ns, uid, gid, workspace, map, chdir, facts;
-    uint64_t net, handles, sample, cut, connects;
+    uint64_t net, handles, sockets, sample, cut, flood, connects;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
     struct place cwd;
     const char *copies;
     const char *own[MAX_OWN];
     uint64_t cgroups[MAX_DESCRIPTORS], kept[MAX_DESCRIPTORS];
-    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count, held_count, own_count;
+    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count, port_count, held_count, own_count;
     struct held_file held[MAX_HELD];
     struct rule rules[MAX_RULES];
     struct listener listeners[MAX_LISTENERS];
+    uint16_t ports[MAX_PORTS];
     char *variables[MAX_VARIABLES + 1];
     const char *file;
     char **argv;

@@ -83,6 +83,9 @@ static enum flow hold(struct stream *stream)
     size_t rest = stream->is_past_head ? 0 : rest_of_character(stream, (size_t)count);
     stream->is_past_head = true;
     run.taken += rest;
+    run.excess += (uint64_t)count;
+    /* Boundary: what is left out costs time of the machine, so there is a limit of it too. */
+    if (plan.flood != 0 && run.excess > plan.flood) run.stop = STOP_OUTPUT;
     hold_tail(&tails[stream - streams], stream->bytes + rest, (size_t)count - rest, plan.output - run.taken);
     stream->held = rest;
     stream->sent = 0;
@@ -151,7 +154,7 @@ static bool wait_for_reader(const struct stream *stream)
     struct pollfd watched[3] = {{stream->to, POLLOUT, 0},
                                 {signal_source, POLLIN, 0},
                                 {plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0}};
-    if (poll(watched, 3, DRAIN_TIMEOUT_MS) <= 0 || watched[2].revents != 0) return false;
+    if (poll(watched, 3, DRAIN_TIMEOUT_MS) <= 0 || is_cancelled(watched[2].revents)) return false;
     /* SIGCHLD does not end the wait; once read, it does not wake the next poll. */
     return watched[1].revents == 0 || !take_signals();
 }

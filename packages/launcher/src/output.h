@@ -1,6 +1,7 @@
 /*
  * The output of a run: copied from its pipes to the caller, up to the quota. With cut=1 a run that writes more goes on:
- * its first and its last bytes are passed on, and between them how many were left out.
+ * its first and its last bytes are passed on, and between them how many were left out. With flood=N it is ended once it
+ * has written N bytes more than that.
  */
 #pragma once
 

@@ -75,13 +75,13 @@ static int open_bytes(const char *bytes, size_t length)
     return again;
 }
 
-static int open_handles(struct start *start)
+static int open_channel(struct start *start, enum channel_kind kind)
 {
     int ends[2];
-    /* Boundary: one for each run, and only if the gateway can receive its listeners. */
-    require_valid_request(service.handles >= 0 && start->handles < 0);
+    /* Boundary: one of each kind for each run, and only if the gateway can receive what comes. */
+    require_valid_request(service.handles >= 0 && start->channels[kind] < 0);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
-    start->handles = ends[0];
+    start->channels[kind] = ends[0];
     return ends[1];
 }
 
@@ -161,7 +161,8 @@ int open_descriptor(char *argument, struct start *start, const char **step)
     if (value == NULL && strcmp(argument, "null") == 0) return open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (value == NULL && strcmp(argument, "out") == 0) return open_end(start, false);
     if (value == NULL && strcmp(argument, "in") == 0) return open_end(start, true);
-    if (value == NULL && strcmp(argument, "handles") == 0) return open_handles(start);
+    if (value == NULL && strcmp(argument, "handles") == 0) return open_channel(start, LISTENERS);
+    if (value == NULL && strcmp(argument, "sockets") == 0) return open_channel(start, SOCKETS);
     require_valid_request(value != NULL);
     if (strcmp(argument, "read") == 0) return open_of_gateway(value, O_RDONLY, start);
     if (strcmp(argument, "write") == 0) return open_of_gateway(value, O_WRONLY, start);

@@ -58,7 +58,7 @@ static void give_up(struct start *start, const char *step, int error)
     TEXT(line, 128);
     close_descriptors_of(start);
     while (start->end_count > 0) (void)close(start->ends[--start->end_count]);
-    close_one(&start->handles);
+    for (size_t i = 0; i < CHANNELS; i++) close_one(&start->channels[i]);
     begin_reply(&line, "failed ", start->id);
     add(&line, step);
     add_byte(&line, ' ');
@@ -84,8 +84,8 @@ static void fork_launcher(struct start *start, char *arguments, size_t length)
     }
     TEXT(line, 1024);
     close_descriptors_of(start);
-    *each = (struct served){
-        .id = start->id, .process = process, .end_count = start->end_count, .handles = start->handles};
+    *each = (struct served){.id = start->id, .process = process, .end_count = start->end_count};
+    for (size_t i = 0; i < CHANNELS; i++) each->channels[i].from = start->channels[i];
     memcpy(each->ends, start->ends, start->end_count * sizeof start->ends[0]);
     begin_reply(&line, "started ", start->id);
     add_number(&line, (uint64_t)process);
@@ -137,7 +137,7 @@ static void take_start(struct start *start, struct strings *strings)
 
 void take_frame(char *frame, size_t length)
 {
-    struct start start = {.handles = -1};
+    struct start start = {.channels = {-1, -1}};
     uint32_t text = number_at(frame);
     /* Boundary: every string that is read from here on ends inside the request. */
     require_valid_request(text > 0 && text <= length - 4 && frame[4 + text - 1] == '\0');

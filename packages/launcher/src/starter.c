@@ -125,7 +125,7 @@ static void tell_end_of(struct served *each, int status)
     add(&line, WIFSIGNALED(status) ? "signal=" : "exit=");
     add_number(&line, (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
     each->process = 0;
-    close_one(&each->handles);
+    close_channels(each);
     if (transfer.of == each) transfer.of = NULL;
     forget_if_over(each);
     reply(&line);
@@ -202,33 +202,39 @@ static void open_service(int count, char **arguments)
 }
 
 enum { WATCH_REQUESTS, WATCH_SIGNALS, WATCH_HANDLES, WATCH_RUNS };
-static struct pollfd watches[WATCH_RUNS + MAX_RUNS];
+static struct pollfd watches[WATCH_RUNS + MAX_RUNS * CHANNELS];
 
 static size_t watch_all(void)
 {
     size_t count = WATCH_RUNS;
-    bool is_unsent = transfer.server >= 0 && transfer.sent < transfer.line.length;
+    bool is_unsent = transfer.is_under_way && transfer.sent < transfer.line.length;
     watches[WATCH_REQUESTS] = (struct pollfd){service.requests, POLLIN, 0};
     watches[WATCH_SIGNALS] = (struct pollfd){signal_source, POLLIN, 0};
     watches[WATCH_HANDLES] = (struct pollfd){service.handles, (short)(is_unsent ? POLLIN | POLLOUT : POLLIN), 0};
-    /* One listener at a time: the others wait in their sockets. */
-    for (size_t i = 0; transfer.server < 0 && i < MAX_RUNS; i++)
-        if (served[i].id != 0 && served[i].handles >= 0)
-            watches[count++] = (struct pollfd){served[i].handles, POLLIN, 0};
+    /* One handle at a time: the others wait in their sockets. */
+    for (size_t i = 0; !transfer.is_under_way && i < MAX_RUNS; i++)
+        for (size_t kind = 0; served[i].id != 0 && kind < CHANNELS; kind++)
+            if (served[i].channels[kind].from >= 0)
+                watches[count++] = (struct pollfd){served[i].channels[kind].from, POLLIN, 0};
     return count;
 }
 
-/* Receives the next available listener. Runs take turns, so that no run waits for all the others. */
-static void turn_to_listeners(size_t count)
+static bool is_ready(int from, size_t count)
+{
+    for (size_t i = WATCH_RUNS; from >= 0 && i < count; i++)
+        if (watches[i].fd == from) return watches[i].revents != 0;
+    return false;
+}
+
+/* Receives the next available handle. Runs take turns, so that no run waits for all the others. */
+static void turn_to_handles(size_t count)
 {
     static size_t turn = 0;
-    for (size_t tried = 0; transfer.server < 0 && count > WATCH_RUNS && tried < MAX_RUNS; tried++) {
+    for (size_t tried = 0; !transfer.is_under_way && count > WATCH_RUNS && tried < MAX_RUNS; tried++) {
         struct served *each = &served[turn = (turn + 1) % MAX_RUNS];
-        for (size_t i = WATCH_RUNS; each->id != 0 && each->handles >= 0 && i < count; i++) {
-            if (watches[i].fd != each->handles || watches[i].revents == 0) continue;
-            take_listener_of(each);
-            break;
-        }
+        for (size_t kind = 0; kind < CHANNELS; kind++)
+            if (each->id != 0 && !transfer.is_under_way && is_ready(each->channels[kind].from, count))
+                take_handle_of(each, (enum channel_kind)kind);
     }
 }
 
@@ -247,9 +253,9 @@ _Noreturn void serve_requests(int count, char **arguments)
         if (watches[WATCH_SIGNALS].revents != 0 && take_signals()) exit_starter(0);
         /* The last requests of a gateway that is gone are not started. */
         if ((watches[WATCH_REQUESTS].revents & ~POLLIN) != 0 || (handles & ~(POLLIN | POLLOUT)) != 0) exit_starter(0);
-        if ((handles & POLLOUT) != 0) send_listener();
+        if ((handles & POLLOUT) != 0) send_handle();
         if ((handles & POLLIN) != 0) read_answers();
-        turn_to_listeners(watched);
+        turn_to_handles(watched);
         if (watches[WATCH_REQUESTS].revents != 0) read_requests();
     }
 }

@@ -11,14 +11,25 @@ enum {
 };
 
 /*
+ * What a run passes to the gateway through the starter: the listeners that it creates before its command starts, and
+ * while it runs the sockets that the gateway asks for. Each comes over a socket of its own, -1 after the last one.
+ */
+enum channel_kind { LISTENERS, SOCKETS, CHANNELS };
+struct channel {
+    int from;
+    size_t count;
+};
+
+/*
  * A forked launcher: its process until it is waited for, the pipe ends for the gateway until the gateway has taken them,
- * and the socket over which its listeners come, which is -1 after the last one.
+ * and its channels.
  */
 struct served {
     uint64_t id;
     pid_t process;
-    size_t end_count, listener_count;
-    int ends[MAX_RUN_DESCRIPTORS], handles;
+    size_t end_count;
+    int ends[MAX_RUN_DESCRIPTORS];
+    struct channel channels[CHANNELS];
 };
 extern struct served served[MAX_RUNS];
 
@@ -27,7 +38,7 @@ enum { NOT_HELD = -1 };
 struct start {
     uint64_t id;
     size_t descriptor_count, end_count;
-    int descriptors[MAX_RUN_DESCRIPTORS], ends[MAX_RUN_DESCRIPTORS], handles;
+    int descriptors[MAX_RUN_DESCRIPTORS], ends[MAX_RUN_DESCRIPTORS], channels[CHANNELS];
     /* How a descriptor of the gateway is to be opened; NOT_HELD for all others. */
     int access[MAX_RUN_DESCRIPTORS];
     const char *bytes;
@@ -42,12 +53,14 @@ struct service {
 extern struct service service;
 
 /*
- * The listener that is being sent. The gateway is Node, whose IPC channel receives a descriptor with a line of JSON and
- * answers each with another line; until then no second one is sent. The others wait in their sockets.
+ * What is being sent. The gateway is Node, whose IPC channel receives a descriptor with a line of JSON and answers each
+ * with another line; until then nothing else is sent. A line without a descriptor has no answer. The others wait in
+ * their sockets.
  */
 struct transfer {
     struct served *of;
-    int server, tries;
+    bool is_under_way;
+    int file, tries;
     size_t sent, held;
     struct text line;
     char bytes[160], answers[64];
@@ -70,7 +83,8 @@ int open_descriptor(char *argument, struct start *start, const char **step);
 /* starter-requests.c: the requests of the gateway. */
 void take_frame(char *frame, size_t length);
 
-/* starter-listeners.c: listeners, which the launchers send and the starter forwards to the gateway. */
-void send_listener(void);
+/* starter-handles.c: listeners and sockets, which the launchers send and the starter forwards to the gateway. */
+void close_channels(struct served *each);
+void send_handle(void);
 void read_answers(void);
-void take_listener_of(struct served *each);
+void take_handle_of(struct served *each, enum channel_kind kind);

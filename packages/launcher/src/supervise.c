@@ -18,6 +18,7 @@
 #include "namespaces.h"
 #include "options.h"
 #include "output.h"
+#include "ports.h"
 #include "proc.h"
 #include "report.h"
 #include "signals.h"
@@ -122,14 +123,18 @@ static void ask_to_end(void)
     if (kill(-run.command, SIGTERM) != 0) (void)kill(run.command, SIGTERM);
 }
 
-/* A T on the control descriptor asks the command to end; any other byte, the end, or an error cancels the run. */
-static bool is_cancelled(short events)
+/*
+ * On the control descriptor: a T asks the command to end, a C and the number of a port for a connection to that port. Any
+ * other byte, the end, or an error cancels the run.
+ */
+bool is_cancelled(short events)
 {
     char byte = '\0';
     if (events == 0) return false;
-    if (read((int)plan.control, &byte, 1) != 1 || byte != 'T') return true;
-    ask_to_end();
-    return false;
+    if (read((int)plan.control, &byte, 1) != 1) return true;
+    if (byte == 'C') return read((int)plan.control, &byte, 1) != 1 || !connect_port((unsigned char)byte);
+    if (byte == 'T' && !run.ended) ask_to_end();
+    return byte != 'T';
 }
 
 /* Waits until the command has ended or must end. */
@@ -198,6 +203,7 @@ static void report_end(uint64_t wall_us)
         add_field(&text, "dropped_stdout=", tails[0].dropped);
         add_field(&text, "dropped_stderr=", tails[1].dropped);
     }
+    if (plan.connects != 0) add_field(&text, "outward=", outward_connects);
     add_field(&text, "output_bytes=", run.delivered);
     add_field(&text, "left=", run.left);
     add(&text, "done=1");
@@ -274,6 +280,7 @@ _Noreturn static void wait_outside(pid_t inner, const sigset_t *signals)
     for (size_t i = 0; i < plan.kept_count; i++) (void)close((int)plan.kept[i]);
     /* The process inside has sent its listeners, or is about to. */
     if (plan.handles != 0) (void)close((int)plan.handles);
+    if (plan.sockets != 0) (void)close((int)plan.sockets);
     for (;;) {
         siginfo_t signal;
         int status, number = sigwaitinfo(signals, &signal);

@@ -8,10 +8,11 @@ struct run {
     pid_t command;
     bool ended, is_ending, cancelled;
     int status;
-    uint64_t command_cpu_us, taken, delivered, left;
+    uint64_t command_cpu_us, taken, delivered, excess, left;
     enum stop stop;
 };
 extern struct run run;
 
 bool end_tree(void);
+bool is_cancelled(short events);
 int run_supervised(void);

@@ -208,6 +208,10 @@ const ROWS = {
     texts([], 'protected-row'),
     'Protected files, by their rows in docs/sandbox.md, that a call may ask to write; without it none.',
   ],
+  'process.ports': [
+    texts([], 'port-range'),
+    'Ports of this machine that calls may ask for, on loopback, for servers in the sandbox: "5173", or "8000-8999"; without it none.',
+  ],
   'process.egress': [
     choice('strict', ['strict', 'preflight', 'none']),
     'The loosest egress mode that a call may ask for: strict (enforced by the kernel), preflight (arguments are inspected) or none.',

@@ -1,3 +1,4 @@
+import { parsePortRange } from '../core/ports.ts';
 import { isName, parsePrincipal } from '../core/principal.ts';
 import { PROTECTED_NAMES } from '../core/protected.table.ts';
 
@@ -44,6 +45,10 @@ export const GRAMMARS = {
   'protected-row': {
     accepts: (text) => PROTECTED_NAMES.some((name) => name === text),
     expected: `one of ${PROTECTED_NAMES.join(', ')}`,
+  },
+  'port-range': {
+    accepts: (text) => parsePortRange(text) !== null,
+    expected: 'a port from 1024 to 65535 such as "5173", or a range such as "8000-8999"',
   },
   // Which there are is decided by the runner.
   'tool-home': {

@@ -1,5 +1,6 @@
 import type { Digest } from './digest.ts';
 import type { Limits } from './limits.ts';
+import type { PortForward } from './ports.ts';
 import type { ProtectedName } from './protected.table.ts';
 
 /** The limits of a command's run, for its whole process tree; its output is that of both streams together. */
@@ -17,6 +18,9 @@ export type EgressMode = 'strict' | 'preflight' | 'none';
 /** What happens to a run that writes more output than it may: the middle of it is left out, or the run is ended. */
 export const OUTPUT_OVERFLOWS = ['cut', 'kill'] as const;
 export type OutputOverflow = (typeof OUTPUT_OVERFLOWS)[number];
+
+/** A run whose output is cut goes on, but not for ever: it is ended when so much of its output was left out. */
+export const OUTPUT_FLOOD_BYTES = 1024 * 1024 * 1024;
 
 /** Where a jail has its workspace when the path that it has outside is taken inside. */
 export const INNER_WORKSPACE = '/workspace';
@@ -62,6 +66,8 @@ export type ProcessTerms = {
   readonly egressHosts: readonly string[];
   /** Names of secrets that are inserted into its requests to the hosts that they are for. */
   readonly secrets: readonly string[];
+  /** Ports of its own network that are reachable from the host, on loopback. */
+  readonly ports: readonly PortForward[];
   /** Host paths, beside the system's own, that the run may read. */
   readonly readOnly: readonly string[];
   /** Who commits, unless the repository or the command names someone; null: no one. */

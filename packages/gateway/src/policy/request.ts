@@ -189,7 +189,7 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
 
 function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
   const { executable, executableSha256, argv, workspace, cwd, egress, egressHosts, secrets } = terms;
-  const { allowedWrites } = terms;
+  const { allowedWrites, ports } = terms;
   return {
     executable,
     executableSha256,
@@ -204,6 +204,7 @@ function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
     egressHosts: [...egressHosts],
     secrets: [...secrets],
     allowedWrites: [...allowedWrites],
+    ports: ports.map(({ host }) => host),
   };
 }
 

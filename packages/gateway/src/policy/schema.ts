@@ -25,6 +25,7 @@ type Process = {
   egressHosts: Set<String>,
   secrets: Set<String>,
   allowedWrites: Set<String>,
+  ports: Set<Long>,
 };
 
 `;

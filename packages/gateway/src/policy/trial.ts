@@ -202,6 +202,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
     gitIdentity: null,
     protectedPaths: [],
     allowedWrites: ['git-hooks'],
+    ports: [{ host: 5173, inside: 5173 }],
   },
   facts: {
     kind: 'plain',

@@ -84,7 +84,7 @@ function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool
 
 function inputOf({ command, env, tier, workspace, allowHosts, secrets }: UpstreamRule): ProcessInput {
   const [program = '', ...args] = command;
-  const none = { cwd: null, stdin: '', allowWrites: [], limits: {}, outputOverflow: null };
+  const none = { cwd: null, stdin: '', allowWrites: [], ports: [], limits: {}, outputOverflow: null };
   const asked = { ...none, workspace, tier, secrets, egressHosts: allowHosts };
   return { command: program, args, egress: 'strict', env: Object.fromEntries(env.map(pairOf)), ...asked };
 }

@@ -1,6 +1,7 @@
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
+import { MOST_PORTS, type PortForward, parsePorts } from '../core/ports.ts';
 import {
   type EgressMode,
   OUTPUT_OVERFLOWS,
@@ -14,6 +15,7 @@ import { sentenceOf } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
 import { parseRule } from '../egress/rule.ts';
+import { PORTS_SCHEMA } from './ports.ts';
 
 /** A command as the caller requests it; null and missing limits are filled from the settings. */
 export type ProcessInput = {
@@ -28,6 +30,7 @@ export type ProcessInput = {
   readonly egressHosts: readonly string[] | null;
   readonly secrets: readonly string[];
   readonly allowWrites: readonly ProtectedName[];
+  readonly ports: readonly PortForward[];
   readonly tier: ProcessTierName | null;
   readonly limits: Partial<ProcessLimits>;
   readonly outputOverflow: OutputOverflow | null;
@@ -128,6 +131,7 @@ export const INPUT_SCHEMA: JsonSchema = {
       description:
         'Files that run by themselves later, such as git hooks or CI files, and that the command has to write; without it they are restored after the run. The operator has to allow each.',
     },
+    ports: PORTS_SCHEMA,
     tier: { type: 'string', enum: [...PROCESS_TIER_NAMES], description: 'The sandbox tier; c by default.' },
     limits: {
       type: 'object',
@@ -164,6 +168,7 @@ export function parseInput(input: Json): ProcessInput {
     egressHosts: orNull(raw.egress_hosts, entriesOf),
     secrets: secretsOf(raw.secrets),
     allowWrites: allowWritesOf(raw.allow_writes),
+    ports: portsOf(raw.ports),
     tier: orNull(raw.tier, (value) => oneOf(value, 'tier', PROCESS_TIER_NAMES)),
     limits: limitsOf(raw.limits),
     outputOverflow: orNull(raw.output_overflow, (value) => oneOf(value, 'output_overflow', OUTPUT_OVERFLOWS)),
@@ -228,6 +233,12 @@ function secretsOf(raw: Json | undefined): readonly string[] {
 function allowWritesOf(raw: Json | undefined): readonly ProtectedName[] {
   const list = listOf(raw, 'allow_writes', PROTECTED_NAMES.length);
   return [...new Set(list.map((name, i) => oneOf(name, `allow_writes[${i}]`, PROTECTED_NAMES)))];
+}
+
+function portsOf(raw: Json | undefined): readonly PortForward[] {
+  const ports = parsePorts(listOf(raw, 'ports', MOST_PORTS));
+  if (!ports.ok) throw invalid(ports.problem);
+  return ports.value;
 }
 
 /** Boundary: only the proxy of a strict run enforces these, and no caller may believe that they apply elsewhere. */

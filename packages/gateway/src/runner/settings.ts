@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
+import { type PortRange, parsePortRange } from '../core/ports.ts';
 import type { EgressMode, GitIdentity, OutputOverflow, ProcessLimits } from '../core/process.ts';
 import { PROTECTED_NAMES, type ProtectedName } from '../core/protected.table.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
@@ -40,6 +41,8 @@ export type RunnerSettings = {
   readonly protectedPaths: readonly string[];
   /** The protected files that a call may ask to write. */
   readonly allowedWrites: readonly ProtectedName[];
+  /** The ports of the host that a call may ask for. */
+  readonly ports: readonly PortRange[];
   readonly defaults: ProcessLimits;
   readonly ceilings: ProcessLimits;
   readonly outputOverflow: OutputOverflow;
@@ -98,6 +101,7 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
   gitIdentity: null,
   protectedPaths: [],
   allowedWrites: [],
+  ports: [],
   defaults: DEFAULT_PROCESS_LIMITS,
   ceilings: PROCESS_LIMIT_CEILINGS,
   outputOverflow: 'cut',
@@ -133,6 +137,7 @@ export function settingsOf(
     argumentPaths: process.argumentPaths,
     protectedPaths: process.protected,
     allowedWrites: PROTECTED_NAMES.filter((name) => process.allowWrites.includes(name)),
+    ports: process.ports.flatMap((entry) => parsePortRange(entry) ?? []),
     // A default never passes a ceiling that the operator lowered.
     defaults: eachLimit((name) => Math.min(process[name], highest[name])),
     ceilings: highest,

@@ -19,6 +19,7 @@ import { type ForbiddenPlaces, openedPath } from './forbidden.ts';
 import type { ProcessInput } from './input.ts';
 import { interpretersOf, judgedFiles } from './judged-files.ts';
 import type { NamedArgument } from './named-commands.ts';
+import { demandPorts } from './ports.ts';
 import { demandInside, demandListed, readArguments } from './read-arguments.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
@@ -99,6 +100,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const argumentScope = argumentScopeOf(scope, env);
   const read = readArguments(input, executable, argumentScope);
   const tier = input.tier ?? 'c';
+  demandPorts({ ports: input.ports, egress, tier }, settings.ports);
   const isRefusedByPath = tier === 'b' || settings.argumentPaths === 'refuse';
   if (isRefusedByPath) demandInside(read, input);
   if (egress === 'preflight') demandListed(read.hosts, settings.egressHosts);
@@ -116,6 +118,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     outputOverflow,
     egress,
     ...networkOf(input, egress, settings),
+    ports: input.ports,
     readOnly,
     gitIdentity: settings.gitIdentity,
     protectedPaths: settings.protectedPaths,

@@ -51,6 +51,7 @@ const SAMPLES: Readonly<Record<GrammarName, string>> = {
   'path-or-none': '/srv/passphrase',
   'inner-path': '.git/hooks',
   'protected-row': 'git-hooks',
+  'port-range': '8000-8999',
   'tool-home': 'nvm',
   program: 'git',
   'egress-entry': '*.example.com',

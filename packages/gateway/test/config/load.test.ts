@@ -41,6 +41,7 @@ describe('loadConfig() gives', () => {
         gitIdentity: 'host',
         protected: [],
         allowWrites: [],
+        ports: [],
         egress: 'strict',
         egressHosts: [],
         egressIntercept: [],

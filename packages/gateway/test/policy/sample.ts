@@ -132,6 +132,7 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       gitIdentity: null,
       protectedPaths: [],
       allowedWrites: [],
+      ports: [],
       ...terms,
     },
     facts: {

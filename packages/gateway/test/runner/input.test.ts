@@ -21,6 +21,7 @@ const FULL = {
   egress_hosts: ['api.example.com', 'GET https://example.org/v1/'],
   secrets: ['github', 'npm'],
   allow_writes: ['git-hooks', 'ci'],
+  ports: [5173, '8080:3000'],
   tier: 'c',
   limits: {
     cpu_time_ms: 1,
@@ -57,7 +58,11 @@ describe('INPUT_SCHEMA', () => {
     expect(printType(plan)).toContain('"wall_ms"?: Long');
     expect(printType(plan)).toContain('"egress_hosts"?: Set<String>');
     expect(printType(plan)).toContain('"secrets"?: Set<String>');
-    expect(inputToCedar(plan, FULL)).toEqual({ ...FULL, env: '{"LANG":"C"}' });
+    expect(inputToCedar(plan, FULL)).toEqual({
+      ...FULL,
+      env: '{"LANG":"C"}',
+      ports: ['5173', '"8080:3000"'],
+    });
   });
 
   it.each<[string, Json]>([
@@ -105,6 +110,10 @@ describe('parseInput()', () => {
     const { output_overflow: outputOverflow, ...full } = rest;
     expect(parseInput(FULL)).toEqual({
       ...full,
+      ports: [
+        { host: 5173, inside: 5173 },
+        { host: 8080, inside: 3000 },
+      ],
       egressHosts,
       allowWrites,
       outputOverflow,
@@ -129,6 +138,7 @@ describe('parseInput()', () => {
       egressHosts: null,
       secrets: [],
       allowWrites: [],
+      ports: [],
       tier: null,
       limits: {},
       outputOverflow: null,

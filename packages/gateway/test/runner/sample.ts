@@ -71,6 +71,7 @@ export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {
   egressHosts: null,
   secrets: [],
   allowWrites: [],
+  ports: [],
   tier: null,
   limits: {},
   outputOverflow: null,

@@ -34,6 +34,7 @@ export function sampleTerms(changes: Partial<ProcessTerms> = {}): ProcessTerms {
     gitIdentity: null,
     protectedPaths: [],
     allowedWrites: [],
+    ports: [],
     ...changes,
   };
 }

@@ -1,11 +1,15 @@
 import type { ToolCall } from '../../core/call.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import type { PortForward } from '../../core/ports.ts';
 import type { StdinWriter } from '../../tiers/child/child.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 import { RunLog } from './run-log.ts';
 
 /** Makes the call that runs the command, and resolves with how it ended. */
 export type RunCommand = (call: ToolCall, context: CallContext) => Promise<Outcome>;
+
+/** What is shown of a run, as it was requested. */
+export type Shown = { readonly command: string; readonly ports: readonly PortForward[] };
 
 /** How long a command may take to end after it was asked to. */
 const GRACE_MS = 5_000;
@@ -15,6 +19,8 @@ export class BackgroundRun {
   readonly call: ToolCall;
   /** The command line, as it was requested. */
   readonly command: string;
+  /** The ports of the host that lead to it while it runs. */
+  readonly ports: readonly PortForward[];
   readonly log = new RunLog();
   /** Settles when the command runs in proved isolation. */
   readonly begun: Promise<void>;
@@ -24,9 +30,10 @@ export class BackgroundRun {
   #handle: StdinWriter | null = null;
   #outcome: Outcome | null = null;
 
-  constructor(call: ToolCall, command: string, runCommand: RunCommand) {
+  constructor(call: ToolCall, { command, ports }: Shown, runCommand: RunCommand) {
     this.call = call;
     this.command = command;
+    this.ports = ports;
     let onBegun: () => void = () => undefined;
     this.begun = new Promise((resolve) => {
       onBegun = resolve;

@@ -10,10 +10,11 @@ import { CodedError } from '../../core/coded-error.ts';
 import { quote } from '../../core/hostile-text.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { parsePorts, urlOfPort } from '../../core/ports.ts';
 import { formatPrincipal } from '../../core/principal.ts';
 import { type BackgroundActs, LOG_READ } from '../../registry/background-tools.ts';
 import type { RunnerSettings } from '../../runner/settings.ts';
-import { BackgroundRun, type RunCommand } from './background-run.ts';
+import { BackgroundRun, type RunCommand, type Shown } from './background-run.ts';
 
 export type BackgroundRunsOptions = {
   readonly clock: Clock;
@@ -54,7 +55,7 @@ export class BackgroundRuns implements BackgroundActs {
   /** Starts a command; resolves when it runs, or has ended at once. Throws where it was refused or did not start. */
   async start(caller: ToolCall, input: JsonObject, signal: AbortSignal): Promise<Json> {
     this.#requireRoom(caller);
-    const run = new BackgroundRun(this.#callFor(caller, input), commandText(input), this.#options.runCommand);
+    const run = new BackgroundRun(this.#callFor(caller, input), shownOf(input), this.#options.runCommand);
     this.#runs.set(run.call.id, run);
     // Boundary: a caller that gives up on the start leaves nothing behind.
     const giveUp = () => void run.kill();
@@ -175,15 +176,23 @@ function isUnstarted(outcome: Outcome): outcome is Exclude<Outcome, { status: 'o
 }
 
 /** What is told about a run besides its log. */
-function factsOf({ call, command, outcome }: BackgroundRun): JsonObject {
-  const facts = { id: call.id, command, startedAt: isoTime(call.receivedAtMs), running: outcome === null };
+function factsOf({ call, command, ports, outcome }: BackgroundRun): JsonObject {
+  const running = outcome === null;
+  const reached = ports.map((port) => ({ ...port, url: urlOfPort(port) }));
+  const facts = {
+    ...{ id: call.id, command, startedAt: isoTime(call.receivedAtMs), running },
+    ...(running && reached.length > 0 ? { ports: reached } : {}),
+  };
   if (outcome === null) return facts;
   const message = outcome.status === 'ok' ? 'The command exited with status 0.' : outcome.message;
   return { ...facts, code: outcome.code, message };
 }
 
-function commandText({ command, args = [] }: JsonObject): string {
-  return [command, ...(args as readonly string[])].join(' ').slice(0, SHOWN_COMMAND_CHARS);
+function shownOf({ command, args = [], ports = [] }: JsonObject): Shown {
+  const text = [command, ...(args as readonly string[])].join(' ').slice(0, SHOWN_COMMAND_CHARS);
+  // Ports that cannot be read are refused by the call that runs the command.
+  const read = parsePorts(ports as readonly Json[]);
+  return { command: text, ports: read.ok ? read.value : [] };
 }
 
 function notStarted(why: string, remedy: string): CodedError {

@@ -68,6 +68,7 @@ export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): Pr
     secrets: [],
     readOnly: readOnlyFor(node),
     gitIdentity: null,
+    ports: [],
     protectedPaths: [],
     allowedWrites: [],
   };

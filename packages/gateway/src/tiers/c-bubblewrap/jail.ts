@@ -5,6 +5,7 @@
 import type { ProcessTerms } from '../../core/process.ts';
 import { FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/child.ts';
 import { type NetworkPlan, networkWords, planNetwork, TRUST_FILE } from '../network/plan.ts';
+import { portWords } from '../network/ports.ts';
 import { groupWords, identityWords, streamWords, type TierPlan } from '../process/plan.ts';
 import * as mounts from './mounts.ts';
 import type { JailHost } from './plan.ts';
@@ -15,6 +16,8 @@ export type Jail = Pick<TierPlan, 'words' | 'args' | 'descriptors' | 'network'> 
   readonly controlFd: number;
   /** The launcher's arguments for streams beside the standard streams. */
   readonly streams: readonly string[];
+  /** Those for the ports that lead into it. */
+  readonly ports: readonly string[];
 };
 
 /** The terms that a jail depends on: with the same ones it is the same jail. */
@@ -25,6 +28,7 @@ const JAIL_TERMS = [
   'egress',
   'egressHosts',
   'gitIdentity',
+  'ports',
 ] as const satisfies readonly (keyof ProcessTerms)[];
 type JailTerms = Pick<ProcessTerms, (typeof JAIL_TERMS)[number]> & {
   readonly limits: Pick<ProcessTerms['limits'], 'memoryBytes'>;
@@ -81,11 +85,12 @@ function layOutJail(terms: JailTerms, host: JailHost, place: mounts.WorkspacePla
   const wordsFd = add({ role: 'words' });
   const statusFd = add(STATUS);
   const controlFd = add({ role: 'control' });
+  const ports = portWords(terms.ports, add);
   const words = [
     ...outerWords(host, descriptors, network),
     ...['--', host.bwrap, 'bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, `words=${wordsFd}`],
   ];
-  return { words, args, descriptors: descriptors.list, network, statusFd, controlFd, streams };
+  return { words, args, descriptors: descriptors.list, network, statusFd, controlFd, streams, ports };
 }
 
 /** A network with listeners is created before bubblewrap, which cannot create one; bubblewrap then stays in it. */

@@ -129,6 +129,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Tie
     ...limitWords(terms, context),
     ...connectWords(terms, host),
     ...[`status=${jail.statusFd}`, `control=${jail.controlFd}`],
+    ...jail.ports,
     judgedWord('cwd', terms, moveInside(terms.cwd, terms.workspace, place.inside)),
     ...environmentWords(insideEnvironment(terms, network, host.pass)),
     ...jail.streams,

@@ -145,6 +145,8 @@ export type LiveChild = {
   readonly ends: readonly (End | null)[];
   /** The listening sockets that it was to create, once all exist; null when it ended first. */
   readonly servers: Promise<readonly Server[] | null>;
+  /** A connection to a port of its plan, in its network; null where nothing listens there, or it has ended. */
+  readonly connect: (port: number) => Promise<Socket | null>;
   /** Settles when it has ended, and never rejects; the rest of its process group has been killed by then. */
   readonly exited: Promise<Exit>;
   readonly kill: () => void;
@@ -239,6 +241,8 @@ export type OpenDescriptor =
   | { readonly role: 'stream'; readonly way: 'in' | 'out' }
   /** This many listening sockets are passed back through it; only the starter can receive them. */
   | { readonly role: 'handles'; readonly count: number }
+  /** Connected sockets are passed back through it while the child runs, as `connect` asks for them. */
+  | { readonly role: 'sockets' }
   /** A user namespace in which the owner of files is another user; only the starter can create it. */
   | ({ readonly role: 'map' } & AsRoot);
 

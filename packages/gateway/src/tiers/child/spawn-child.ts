@@ -13,7 +13,7 @@ import {
 /** A child of this process. Some failures to start are returned as an error name, others become its exit. */
 export function spawnChild(plan: ChildPlan): LiveChild | string {
   const [argv0 = plan.file, ...args] = plan.args;
-  if (plan.descriptors.some(({ role }) => role === 'map' || role === 'handles')) return 'ENOTSUP';
+  if (plan.descriptors.some(({ role }) => ['map', 'handles', 'sockets'].includes(role))) return 'ENOTSUP';
   try {
     const child = spawn(plan.file, args, {
       argv0,
@@ -55,6 +55,7 @@ function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
     ...{ stdin: socket(0), stdout: socket(1), stderr: socket(2), ends },
     exited: exitOf(child),
     servers: Promise.resolve([]),
+    connect: () => Promise.resolve(null),
     kill: () => {
       // Boundary: Node uses pid 0 for a child that never started, and a signal to 0 reaches our own process group.
       if (child.pid === undefined) return;

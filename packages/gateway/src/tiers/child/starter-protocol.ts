@@ -2,7 +2,7 @@
  * The protocol between the gateway and its starter, as bytes. Both are our code; an invalid line is a bug, and its
  * reader gives up the starter.
  */
-import { Server } from 'node:net';
+import { Server, Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Exit, OpenDescriptor, StartPlan } from './child.ts';
 
@@ -138,7 +138,8 @@ function wireOf(descriptor: OpenDescriptor): { readonly word: string; readonly s
       return { word: `map:${owner.uid}:${owner.gid}:${uid}:${gid}`, side: null };
     }
     case 'handles':
-      return { word: 'handles', side: null };
+    case 'sockets':
+      return { word: descriptor.role, side: null };
     case 'status':
       return { word: 'out', side: 'reads' };
     case 'stream':
@@ -210,13 +211,31 @@ export class HandedServers {
   }
 }
 
-/** A message of the starter with the listener that it refers to; null for any other message. */
-export function handedServer(
-  message: unknown,
-  handle: unknown,
-): { readonly run: number; readonly index: number; readonly server: Server } | null {
-  if (!(handle instanceof Server) || typeof message !== 'object' || message === null) return null;
-  const { run, index } = message as { readonly run?: unknown; readonly index?: unknown };
-  if (!Number.isSafeInteger(run) || !Number.isSafeInteger(index)) return null;
-  return { run: run as number, index: index as number, server: handle };
+/** What the starter passed over for a run. */
+export type Handed = { readonly run: number } & (
+  | { readonly kind: 'listener'; readonly index: number; readonly server: Server }
+  /** The answer to a request; without a socket where nothing listens. */
+  | { readonly kind: 'socket'; readonly index: number; readonly socket: Socket | null }
+);
+
+/** A message of the starter with the handle that it refers to; null for any other message. */
+export function handedBy(message: unknown, handle: unknown): Handed | null {
+  if (typeof message !== 'object' || message === null) return null;
+  const { run, index, socket } = message as Readonly<Record<string, unknown>>;
+  if (!isCount(run)) return null;
+  if (handle instanceof Server)
+    return isCount(index) ? { run, kind: 'listener', index, server: handle } : null;
+  if (!isCount(socket)) return null;
+  if (handle instanceof Socket) return { run, kind: 'socket', index: socket, socket: handle };
+  return handle === undefined ? { run, kind: 'socket', index: socket, socket: null } : null;
+}
+
+/** Closes what was passed over for a run that is over. */
+export function dropHanded(handed: Handed): void {
+  if (handed.kind === 'listener') handed.server.close();
+  else handed.socket?.destroy();
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }

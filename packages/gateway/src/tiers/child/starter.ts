@@ -19,10 +19,12 @@ import {
   type LiveChild,
   type StartPlan,
 } from './child.ts';
+import { HandedSockets } from './handed-sockets.ts';
 import { exactly } from './spawn-child.ts';
 import {
+  dropHanded,
   HandedServers,
-  handedServer,
+  handedBy,
   isTooMuch,
   killFrame,
   parseReply,
@@ -40,6 +42,8 @@ const STANDARD_STREAMS = 3;
 const PATIENCE_MS = 10_000;
 /** How long the runs of a starter that is gone have to end by themselves. */
 const ORPHANS_MS = 500;
+/** On the control descriptor, before the number of a port: the launcher connects to it. */
+const ASK_FOR_SOCKET = 'C'.charCodeAt(0);
 const GONE: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
 
 /** The starter of a gateway. The process is started for the first plan, and again when it is gone. */
@@ -83,6 +87,7 @@ type Run = {
   readonly exited: Promise<Exit>;
   readonly end: (exit: Exit) => void;
   readonly servers: HandedServers;
+  readonly sockets: HandedSockets;
   pid: number | null;
 };
 
@@ -139,8 +144,12 @@ class Link {
         end = settle;
       });
       const servers = new HandedServers(listenersOf(plan));
-      void exited.then(() => servers.close());
-      this.#runs.set(id, { plan, answer, exited, end, servers, pid: null });
+      const sockets = new HandedSockets();
+      void exited.then(() => {
+        servers.close();
+        sockets.close();
+      });
+      this.#runs.set(id, { plan, answer, exited, end, servers, sockets, pid: null });
       this.#holdOpen(true);
       this.#socket.write(request);
     });
@@ -178,18 +187,19 @@ class Link {
   }
 
   #onHandle(message: unknown, handle: unknown): void {
-    const handed = handedServer(message, handle);
+    const handed = handedBy(message, handle);
     // It is our code, so an invalid message is a bug.
     if (handed === null) {
       this.close();
       return;
     }
     const run = this.#runs.get(handed.run);
-    if (run === undefined) handed.server.close();
-    else run.servers.take(handed.index, handed.server);
+    if (run === undefined) dropHanded(handed);
+    else if (handed.kind === 'listener') run.servers.take(handed.index, handed.server);
+    else run.sockets.take(handed.index, handed.socket);
   }
 
-  #take(id: number, { plan, exited, servers }: Run, numbers: readonly number[]): LiveChild | string {
+  #take(id: number, { plan, exited, servers, sockets }: Run, numbers: readonly number[]): LiveChild | string {
     const left = [...numbers];
     const opened: (End | null)[] = [];
     // Boundary: the pid of a process that was waited for may belong to another one by now.
@@ -207,9 +217,12 @@ class Link {
     const kill = () => {
       if (this.#runs.has(id)) this.#socket.write(killFrame(id));
     };
+    const ends = opened.slice(STANDARD_STREAMS);
+    const control = ends[plan.descriptors.findIndex(({ role }) => role === 'control')];
+    sockets.open((port) => control?.write(Buffer.from([ASK_FOR_SOCKET, port])));
     return {
       ...{ stdin: stdin ?? null, stdout: stdout ?? null, stderr: stderr ?? null },
-      ...{ ends: opened.slice(STANDARD_STREAMS), exited, kill, servers: servers.all },
+      ...{ ends, exited, kill, servers: servers.all, connect: (port) => sockets.connect(port) },
     };
   }
 

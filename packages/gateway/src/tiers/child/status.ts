@@ -42,6 +42,8 @@ export type LauncherStatus = {
   readonly outputBytes: number | null;
   /** What was left out of each stream. */
   readonly dropped: { readonly stdout: number; readonly stderr: number };
+  /** How many connections it tried to make to other machines or name servers; null where the launcher does not see them. */
+  readonly outward: number | null;
   /** How many processes were killed after the command had ended. */
   readonly left: number | null;
   readonly done: boolean;
@@ -82,6 +84,7 @@ const GRAMMAR: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(Object.values(USAGE_KEYS).map((key) => [key, COUNT])),
   dropped_stdout: COUNT,
   dropped_stderr: COUNT,
+  outward: COUNT,
   output_bytes: COUNT,
   left: COUNT,
   done: YES,
@@ -155,6 +158,7 @@ function statusOf(said: ReadonlyMap<string, string>): LauncherStatus {
     usage: usageOf(count),
     outputBytes: count('output_bytes'),
     dropped: { stdout: count('dropped_stdout') ?? 0, stderr: count('dropped_stderr') ?? 0 },
+    outward: count('outward'),
     left: count('left'),
     done: said.has('done'),
   };

@@ -7,13 +7,19 @@ import type { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
-import type { LimitName, ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import {
+  type LimitName,
+  OUTPUT_FLOOD_BYTES,
+  type ProcessLimits,
+  type ProcessTerms,
+} from '../../core/process.ts';
 import type { GroupUsage } from '../cgroup/run-group.ts';
 import type { ChildEnd } from '../child/child.ts';
 import { outputOf } from '../child/output.ts';
 import { signalName } from '../child/starter-protocol.ts';
 import { isGateShut, type LauncherStatus } from '../child/status.ts';
 import type { RunNetwork } from '../network/networks.ts';
+import { type RunPorts, reportPorts } from '../network/ports.ts';
 import { reportOf } from '../network/report.ts';
 import type { RunResult } from '../tier.ts';
 import { hintsFor, type Switches, withNetworkHint } from './hints.ts';
@@ -45,6 +51,7 @@ type Finished = Started & {
   readonly terms: ProcessTerms;
   readonly left: LeftBehind;
   readonly network: RunNetwork | null;
+  readonly ports: RunPorts;
 };
 
 /** The result of a command that ran, or started to; the switches are those that its operator would use. */
@@ -55,17 +62,20 @@ export function resultOf(tier: CommandTier, finished: Finished, switches: Switch
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const verdict = withNetworkHint(proven(finished) ?? verdictOf(ran), finished);
   const report = reportOf(terms, network?.facts() ?? null);
+  const forwarded = reportPorts(finished.ports.facts());
   const hints = verdict === null ? [] : hintsOf(tier, finished, switches);
   const output = {
     ...outputOfRun(ran, verdict?.limit ?? null),
     ...left.output,
     ...report.output,
+    ...forwarded.output,
     ...(hints.length === 0 ? {} : { hints }),
   };
   const isolation = {
     ...tier.about,
     started: isWarm ? 'warm' : 'cold',
     ...report.isolation,
+    ...forwarded.isolation,
     ...left.isolation,
     ...limitsHeld(group),
     limit_output: terms.outputOverflow,
@@ -184,8 +194,7 @@ function overLimit(ran: Ran): Verdict | null {
   if (end.stopped === 'timed-out' || status?.limit === 'wall')
     return failed('tier/timed-out', `Cannot finish command: it ran longer than ${limits.wallMs} ms`, 'wall');
   if (end.stopped === 'output' || status?.limit === 'output') {
-    const message = `Cannot return output: the command wrote more than ${limits.outputBytes} bytes`;
-    return failed('tier/output-exceeded', message, 'output');
+    return failed('tier/output-exceeded', outputMessage(ran), 'output');
   }
   if (status?.limit === 'cpu' || status?.signal === SIGXCPU) return outOfCpu(ran);
   // A child process that ran out of memory only matters if the command fails with it.
@@ -194,6 +203,14 @@ function overLimit(ran: Ran): Verdict | null {
     return failed('tier/out-of-memory', message, 'memory');
   }
   return null;
+}
+
+/** Where the middle of the output is left out, the run went on until that was too much as well. */
+function outputMessage({ status, limits }: Ran): string {
+  const { stdout, stderr } = status?.dropped ?? { stdout: 0, stderr: 0 };
+  if (stdout + stderr === 0)
+    return `Cannot return output: the command wrote more than ${limits.outputBytes} bytes`;
+  return `Cannot finish command: it wrote more than ${OUTPUT_FLOOD_BYTES} bytes beyond its ${limits.outputBytes} bytes of output`;
 }
 
 function exited({ end, status, group, limits }: Ran): Verdict | null {

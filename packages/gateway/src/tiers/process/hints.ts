@@ -6,6 +6,7 @@
 import { inert } from '../../core/hostile-text.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { SYSTEM_PATHS } from '../../runner/system.ts';
+import type { LauncherStatus } from '../child/status.ts';
 
 /** How the operator allows a host or a path, for this kind of run. */
 export type Switches = {
@@ -91,20 +92,29 @@ type Unconnected = {
   readonly terms: Pick<ProcessTerms, 'egress'>;
   readonly network: unknown;
   readonly end: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
+  readonly status: Pick<LauncherStatus, 'outward'> | null;
 };
 
-/** A command that has no network and looks for it fails with words of its own, or waits until its time is over. */
+/** A command that has no network and looks for it fails with words of its own, or tries until its time is over. */
 export function withNetworkHint<Ending extends { readonly code: string; readonly message: string }>(
   verdict: Ending | null,
-  { terms, network, end }: Unconnected,
+  { terms, network, end, status }: Unconnected,
 ): Ending | null {
   if (verdict === null || network !== null || terms.egress !== 'strict') return verdict;
   const tail = [end.stderr, end.stdout].map((bytes) =>
     Buffer.from(bytes.slice(-SEARCHED_BYTES)).toString('latin1'),
   );
-  const isMissed = verdict.code === 'tier/exited' && tail.some((text) => NO_HOST.test(text));
-  if (!isMissed && verdict.code !== 'tier/timed-out') return verdict;
+  const hasSaid = tail.some((text) => NO_HOST.test(text));
+  const isMissed =
+    verdict.code === 'tier/timed-out'
+      ? hasSaid || hasTried(status)
+      : verdict.code === 'tier/exited' && hasSaid;
+  if (!isMissed) return verdict;
   return { ...verdict, message: `${verdict.message}. ${NETWORK_HINT}` };
+}
+
+function hasTried(status: Unconnected['status']): boolean {
+  return (status?.outward ?? 0) > 0;
 }
 
 /** For commands. */

@@ -1,7 +1,13 @@
 import { posix } from 'node:path';
 import { type Refused, refuse } from '../../core/outcome.ts';
 import { isWithin } from '../../core/paths.ts';
-import type { AsRoot, ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
+import {
+  type AsRoot,
+  OUTPUT_FLOOD_BYTES,
+  type ProcessLimits,
+  type ProcessTerms,
+  type ProcessTierName,
+} from '../../core/process.ts';
 import type { Result } from '../../core/result.ts';
 import type { AddDescriptor, Descriptor } from '../child/child.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
@@ -102,7 +108,7 @@ export function limitWords(
     ...(context.countsCpu ? [] : ['sample=1']),
     `wallms=${limits.wallMs}`,
     `output=${limits.outputBytes}`,
-    ...(outputOverflow === 'cut' ? ['cut=1'] : []),
+    ...(outputOverflow === 'cut' ? ['cut=1', `flood=${OUTPUT_FLOOD_BYTES}`] : []),
   ];
 }
 

@@ -157,7 +157,7 @@ function streamsOf({ child }: Sandbox): { readonly send: Duplex | null; readonly
   };
 }
 
-type Proof = {
+export type Proof = {
   /** Settles with what its isolation lacks, null for nothing, as soon as the launcher has reported it. */
   readonly proved: Promise<string | null>;
   readonly onStatus: (said: Uint8Array) => void;

@@ -14,6 +14,7 @@ import type { LaunchQueue } from '../child/queue.ts';
 import { parseStatus } from '../child/status.ts';
 import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
+import { openPorts, type RunPorts } from '../network/ports.ts';
 import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import type { Recordings } from '../undo/recordings.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
@@ -25,7 +26,7 @@ import { COMMAND_SWITCHES, SERVER_SWITCHES } from './hints.ts';
 import { type Before, lookAfter, lookBefore } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
 import { PolicyWatch } from './policy-watch.ts';
-import { proofOf } from './proof.ts';
+import { type Proof, proofOf } from './proof.ts';
 import { readySandbox } from './ready-sandbox.ts';
 import { openSandbox, type Ready, runInSandbox, type SandboxKit, type Serve, statusOf } from './sandbox.ts';
 import type { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
@@ -115,10 +116,12 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
+  let ports: RunPorts | null = null;
   let before: Before | null = null;
   try {
     const { runner, egressBytes } = job;
     const { stillPermitted: mayGoOn, dialogue, hosts } = context;
+    ports = await openPorts(terms.ports);
     network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts });
     demandUnchanged(job, held);
     const wish = { id: job.runner.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
@@ -134,21 +137,22 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: 
     if (ready === null) throw (opened as PromiseRejectedResult).reason;
     // Again, as building a sandbox takes time.
     demandUnchanged(job, held);
-    let ran = await start(kit, { ready, job, network }, context);
+    let ran = await start(kit, { ready, job, network, ports }, context);
     if (ready.isWarm && hasNotBegun(ran)) {
       await kit.closing.add(ready.sandbox.close());
       ready = await openSandbox(kit, tier, wish);
       demandUnchanged(job, held);
-      ran = await start(kit, { ready, job, network }, context);
+      ran = await start(kit, { ready, job, network, ports }, context);
     }
     const left = await lookAfter(kit, { ...ran, ready, terms, before, isKept, id: runner.id });
     // The reported limit is the requested one, not what the wait had left of it.
     const switches = isServer ? SERVER_SWITCHES : COMMAND_SWITCHES;
-    return resultOf(tier, { ...ran, ready, terms: asked.terms, left, network }, switches);
+    return resultOf(tier, { ...ran, ready, terms: asked.terms, left, network, ports }, switches);
   } finally {
     before?.close();
     held.close();
     network?.close();
+    ports?.close();
     ready?.refill?.();
     if (ready !== null) await kit.closing.add(closeSoon(ready));
   }
@@ -183,15 +187,24 @@ function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
   );
 }
 
+type Starting = {
+  readonly ready: Ready;
+  readonly job: Job;
+  readonly network: RunNetwork | null;
+  readonly ports: RunPorts;
+};
+
 async function start(
   { clock }: CommandKit,
-  { ready, job, network }: { readonly ready: Ready; readonly job: Job; readonly network: RunNetwork | null },
+  { ready, job, network, ports }: Starting,
   context: RunContext,
 ): Promise<Started> {
   const cpu = new CpuWatch(ready.sandbox.group, job.terms.limits.cpuMs);
   const policies = new PolicyWatch(context);
   const { dialogue, onOutput } = context;
-  const talked = dialogue === undefined ? null : talkWhenProved(ready, dialogue);
+  const proof = dialogue === undefined && job.terms.ports.length === 0 ? null : proofOf(ready.plan);
+  const talked = dialogue === undefined || proof === null ? null : talkWhenProved(proof, dialogue);
+  if (proof !== null) connectWhenProved(proof, ready, ports);
   const ends = [context.signal, cpu.signal, policies.signal];
   const signal = AbortSignal.any(talked === null ? ends : [...ends, talked.signal]);
   const watch = {
@@ -201,7 +214,7 @@ async function start(
   };
   const serve: Serve = async (plan, servers) => network?.serve(plan, servers);
   const run = { plan: ready.plan, terms: job.terms, serve };
-  const told = talked === null ? run : { ...run, onStatus: talked.onStatus };
+  const told = proof === null ? run : { ...run, onStatus: proof.onStatus };
   const end = await runInSandbox(ready.sandbox, told, watch).finally(() => {
     cpu.close();
     policies.close();
@@ -211,15 +224,19 @@ async function start(
 }
 
 /** Boundary: nothing is sent to a command before its isolation is proved, and a command without it is ended. */
-function talkWhenProved({ plan }: Ready, { onStdin }: Dialogue) {
+function talkWhenProved({ proved }: Proof, { onStdin }: Dialogue) {
   const stop = new AbortController();
-  const { proved, onStatus } = proofOf(plan);
   return {
     signal: stop.signal,
-    onStatus,
     feed: (stdin: StdinWriter) =>
       void proved.then((lack) => (lack === null ? onStdin(stdin) : stop.abort())).catch(() => stop.abort()),
   };
+}
+
+/** Boundary: nothing of the host is connected to a command before its isolation is proved. */
+function connectWhenProved({ proved }: Proof, { sandbox: { child } }: Ready, ports: RunPorts): void {
+  if ('error' in child) return;
+  void proved.then((lack) => (lack === null ? ports.serve(child.connect) : undefined));
 }
 
 /** The warm sandbox was gone: the launcher reports the pid of the command before it starts. */

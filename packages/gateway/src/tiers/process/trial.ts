@@ -102,6 +102,7 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
       secrets: [],
       readOnly: [],
       gitIdentity: null,
+      ports: [],
       protectedPaths: [],
       allowedWrites: [],
     },

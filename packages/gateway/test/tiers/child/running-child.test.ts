@@ -29,7 +29,16 @@ function attend(changes: Partial<ChildWatch> = {}, terms: Partial<ChildTerms> = 
   const kills: string[] = [];
   const kill = () => void kills.push('killed');
   const servers = Promise.resolve([]);
-  const child = { stdin: null, stdout, stderr, ends: [said], exited, servers, kill };
+  const child = {
+    stdin: null,
+    stdout,
+    stderr,
+    ends: [said],
+    exited,
+    connect: async () => null,
+    servers,
+    kill,
+  };
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const { signal } = new AbortController();
   const ended = attendChild(child, { ...TERMS, ...terms }, { signal, clock, lastWord, ...changes });

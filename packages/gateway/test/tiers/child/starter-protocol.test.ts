@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHARACTER } from '../../../../../tests/volume/characters.ts';
@@ -7,7 +7,7 @@ import { volume } from '../../../../../tests/volume/volume.ts';
 import type { OpenDescriptor, StartPlan } from '../../../src/tiers/child/child.ts';
 import {
   HandedServers,
-  handedServer,
+  handedBy,
   isTooMuch,
   killFrame,
   parseReply,
@@ -261,10 +261,16 @@ describe('the listeners of a run', () => {
   });
 });
 
-describe('handedServer()', () => {
+describe('handedBy()', () => {
   it('reads a message with its listener', async () => {
     const server = await listening();
-    expect(handedServer({ run: 3, index: 0 }, server)).toEqual({ run: 3, index: 0, server });
+    expect(handedBy({ run: 3, index: 0 }, server)).toEqual({ run: 3, kind: 'listener', index: 0, server });
+  });
+
+  it('reads an answer with its socket, and one without', () => {
+    const socket = new Socket();
+    expect(handedBy({ run: 3, socket: 1 }, socket)).toEqual({ run: 3, kind: 'socket', index: 1, socket });
+    expect(handedBy({ run: 3, socket: 1 }, undefined)).toMatchObject({ kind: 'socket', socket: null });
   });
 
   it.each([
@@ -273,14 +279,17 @@ describe('handedServer()', () => {
     [{}],
     [{ run: '3', index: 0 }],
     [{ run: 3 }],
+    [{ run: 3, socket: 0 }],
     [{ run: 1.5, index: 0 }],
     [{ run: 3, index: Number.NaN }],
   ])('takes %j for none', async (message) => {
-    expect(handedServer(message, await listening())).toBeNull();
+    expect(handedBy(message, await listening())).toBeNull();
   });
 
-  it('takes a message without a listener for none', () => {
-    expect(handedServer({ run: 3, index: 0 }, undefined)).toBeNull();
-    expect(handedServer({ run: 3, index: 0 }, {})).toBeNull();
+  it('takes a message without its handle for none', () => {
+    expect(handedBy({ run: 3, index: 0 }, undefined)).toBeNull();
+    expect(handedBy({ run: 3, index: 0 }, new Socket())).toBeNull();
+    expect(handedBy({ run: 3, index: 0 }, {})).toBeNull();
+    expect(handedBy({ run: 3, socket: 0 }, {})).toBeNull();
   });
 });

@@ -60,6 +60,7 @@ const NOTHING: LauncherStatus = {
   usage: null,
   outputBytes: null,
   dropped: { stdout: 0, stderr: 0 },
+  outward: null,
   left: null,
   done: false,
 };

@@ -286,6 +286,7 @@ describe('withNetworkHint()', () => {
     terms: { egress: 'strict' as const },
     network: null,
     end: { stderr: Buffer.from(stderr), stdout: Buffer.from(stdout) },
+    status: { outward: 0 },
   });
 
   test.each([
@@ -304,9 +305,13 @@ describe('withNetworkHint()', () => {
     expect(withNetworkHint(exited, { ...ran(line), terms: { egress: 'none' } })).toEqual(exited);
   });
 
-  test('is also given to a command that waited until its time was over, and to no other', () => {
+  test('is also given to a command that tried until its time was over, and to no other', () => {
     const late = { code: 'tier/timed-out', message: 'It ran too long', limit: 'wall' } as const;
-    expect(withNetworkHint(late, ran(''))?.message).toContain('This run had no network');
+    const hint = expect.stringContaining('This run had no network');
+    expect(withNetworkHint(late, { ...ran(''), status: { outward: 1 } })?.message).toEqual(hint);
+    expect(withNetworkHint(late, ran('npm http fetch ENOTFOUND'))?.message).toEqual(hint);
+    expect(withNetworkHint(late, ran(''))).toEqual(late);
+    expect(withNetworkHint(late, { ...ran(''), status: null })).toEqual(late);
     expect(withNetworkHint(exited, ran('make: *** [all] Error 1'))).toEqual(exited);
     expect(withNetworkHint(null, ran('Could not resolve host'))).toBeNull();
   });

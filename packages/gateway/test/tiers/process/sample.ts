@@ -38,6 +38,7 @@ export function sampleStatus(changes: Partial<LauncherStatus> = {}): LauncherSta
     },
     outputBytes: 0,
     dropped: { stdout: 0, stderr: 0 },
+    outward: 0,
     left: 0,
     done: true,
     ...changes,

@@ -27,7 +27,8 @@ function openSandbox(servers: LiveChild['servers']) {
   const kill = vi.fn(() => exit(KILLED));
   const end = vi.fn();
   const ends = [{ end, destroy: () => undefined, write: () => undefined }];
-  const child: LiveChild = { stdin: null, stdout: null, stderr: null, ends, servers, exited, kill };
+  const connect = async () => null;
+  const child: LiveChild = { stdin: null, stdout: null, stderr: null, ends, servers, exited, kill, connect };
   const sandbox: Sandbox = {
     ...{ child, group: null, cgroups: 0, identity: '', descriptors: [{ role: 'words' }], wordsIndex: 0 },
     close: async () => undefined,

@@ -20,7 +20,15 @@ class FakeBox {
       this.die = () => resolve(DEAD);
     });
     const child: LiveChild = {
-      ...{ stdin: null, stdout: null, stderr: null, ends: [], exited, servers: Promise.resolve([]) },
+      ...{
+        stdin: null,
+        stdout: null,
+        stderr: null,
+        ends: [],
+        exited,
+        connect: async () => null,
+        servers: Promise.resolve([]),
+      },
       kill: () => undefined,
     };
     this.sandbox = {

@@ -16,6 +16,7 @@ type RunDocument = {
   readonly running: boolean;
   readonly code?: string;
   readonly message?: string;
+  readonly ports?: readonly { readonly inside: number; readonly url: string }[];
   readonly text?: string;
   readonly cursor?: number;
 };
@@ -24,9 +25,10 @@ export function list(invocation: Invocation): Promise<number> {
   return callAct(invocation, 'logs', {}, (output, print) => {
     const { runs } = output as { readonly runs: readonly RunDocument[] };
     print.table(
-      ['ID', 'STATE', 'STARTED', 'COMMAND'],
-      runs.map(({ id, running, code, startedAt, command }) => [
-        ...[id, running ? 'running' : (code ?? ''), startedAt, command],
+      ['ID', 'STATE', 'STARTED', 'PORTS', 'COMMAND'],
+      runs.map(({ id, running, code, startedAt, ports = [], command }) => [
+        ...[id, running ? 'running' : (code ?? ''), startedAt],
+        ...[ports.map(({ url }) => url).join(' '), command],
       ]),
       'There are no background runs. Start one with `palisade exec --detach -- COMMAND`.',
     );
@@ -94,7 +96,8 @@ function printLog(print: Printer, { text = '' }: RunDocument): void {
   if (text !== '') for (const line of text.replace(/\n$/, '').split('\n')) print.line(line);
 }
 
-function printState(print: Printer, { id, running, code, message = '' }: RunDocument): void {
-  if (running) print.note('running', 'green', `  ${id}`);
+function printState(print: Printer, { id, running, ports = [], code, message = '' }: RunDocument): void {
+  const reached = ports.map(({ url, inside }) => `  ${url} leads to its port ${inside}.`).join('');
+  if (running) print.note('running', 'green', `  ${id}${reached}`);
   else print.note('ended', code === 'ok' ? 'green' : 'yellow', `  ${id}  ${message}`);
 }

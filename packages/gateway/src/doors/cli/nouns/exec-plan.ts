@@ -1,6 +1,7 @@
 import type { CheckedCall } from '../../../core/checked-call.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { shellWord } from '../../../core/hostile-text.ts';
+import { formatPort } from '../../../core/ports.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { LIMIT_NAMES } from '../../../runner/input.ts';
 import type { PlannedCommand } from '../../../tiers/tier.ts';
@@ -35,10 +36,11 @@ function documentOf({ process, tier }: CheckedCall, { executor, limits, ...launc
   if (process === null) throw new TypeError('Cannot show the plan: the call is not a command');
   const { terms, facts } = process;
   const { executable, executableSha256, argv, workspace, cwd, env, egress, stdin } = terms;
-  const { egressHosts, secrets, allowedWrites } = terms;
+  const { egressHosts, secrets, allowedWrites, ports } = terms;
   return {
     ...{ executable, executableSha256, kind: facts.kind, argv },
     ...{ tier, executor, workspace, cwd, env, egress, egressHosts, secrets, allowedWrites },
+    ports: ports.map(formatPort),
     stdinBytes: stdin === null ? null : Buffer.byteLength(stdin),
     paths: facts.paths,
     pathsTruncated: facts.pathsTruncated,
@@ -63,6 +65,7 @@ function rowsOf(plan: ReturnType<typeof documentOf>): readonly FactRow[] {
     ['hosts', spell(plan.egressHosts)],
     ['secrets', spell(plan.secrets)],
     ['may write', spell(plan.allowedWrites)],
+    ['ports', spell(plan.ports)],
     ['paths', plan.pathsTruncated ? `${spell(plan.paths)} … and more` : spell(plan.paths)],
     ['named hosts', spell(plan.hosts)],
     ...Object.entries(plan.limits).map(([name, value]): FactRow => ['limit', `${name}=${value}`]),

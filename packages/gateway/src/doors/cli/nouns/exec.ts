@@ -97,6 +97,7 @@ async function readCommand(invocation: Invocation) {
     egress_hosts: listIfAny(invocation, 'allow-host'),
     secrets: listIfAny(invocation, 'secret'),
     allow_writes: listIfAny(invocation, 'allow-write'),
+    ports: listIfAny(invocation, 'port'),
     workspace: workspace === undefined ? undefined : resolve(edge.cwd, workspace),
     cwd: textOf(invocation, 'cwd'),
     env: pairsOf(invocation, 'env', 'NAME=VALUE'),

@@ -53,6 +53,8 @@ export const CALL_VERBS: readonly Verb[] = verbs({
       ...SECRET,
       'allow-write ROW...':
         'Protected files that it may write, as git-hooks or ci (docs/sandbox.md lists them); may be repeated.',
+      'port PORT...':
+        'A port of the command that is reached on 127.0.0.1 while it runs, as 5173 or 8080:5173 (HOST:INSIDE), if process.ports grants it; may be repeated.',
       'limit KEY=VALUE...': 'A resource limit, as memory_bytes=512m or cpu_time_ms=10s; may be repeated.',
       'output-overflow WAY': 'What happens when it prints too much: cut (the default) or kill.',
       stdin: 'Pass standard input to the command; without it the input is empty.',
@@ -71,7 +73,7 @@ export const CALL_VERBS: readonly Verb[] = verbs({
       'palisade exec --limit memory_bytes=512m --timeout 2m --diff -- make test',
       'palisade exec --allow-host api.example.com --secret github -- python3 release.py',
       'palisade exec --dry-run -- python3 build.py',
-      'palisade exec --detach -- npm run dev',
+      'palisade exec --detach --port 5173 -- npm run dev',
     ],
     load: async () => (await import('../nouns/exec.ts')).exec,
   },
