@@ -63,7 +63,9 @@ describe('a command that turns against the launcher that watches it', () => {
     ],
   ])('is held at its quota of output %s', async (_, script) => {
     const end = await python(script, { output_bytes: 65_536, wall_ms: 1_500 });
-    expect(end, end.message).toMatchObject({ code: 'tier/timed-out', output: { truncated: true } });
+    expect(end, end.message).toMatchObject({ output: { truncated: true } });
+    // A fast machine reads all that is read of a flood in this time.
+    expect(['tier/timed-out', 'tier/output-exceeded']).toContain(end.code);
     const notes = /\n\[palisade: [^\n]*\]\n/g;
     const [stdout = '', stderr = ''] = [end.output?.stdout, end.output?.stderr];
     expect((stdout + stderr).replace(notes, '').length).toBe(65_536);

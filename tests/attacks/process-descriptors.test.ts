@@ -53,6 +53,19 @@ print(json.dumps({'highest': taken[-1], 'error': error}))
   expect(JSON.parse(runBare(take)).error).toBe(null);
 });
 
+test.each(['b', 'c'])('a command in tier %s starts with room for one file', async (tier) => {
+  const input = { command: 'cat', args: ['/proc/self/limits'], tier };
+  const end = await gateway.run({ ...input, limits: { open_files: 4 } });
+  expect(end.output?.stdout).toMatch(/^Max open files +4 +4 /m);
+  const two = await gateway.run({
+    command: 'cmp',
+    args: ['/etc/hosts', '/etc/passwd'],
+    tier,
+    limits: { open_files: 4 },
+  });
+  expect(two.output?.stderr).toContain('Too many open files');
+});
+
 test('a descriptor that the gateway inherited itself, and does not know of, is not passed on', async () => {
   for (const shape of ['b', 'c', 'b-landlock'] as const) {
     writeFileSync(join(inheriting.workspace, 'list.py'), LIST, { mode: 0o644 });

@@ -42,6 +42,16 @@ describe('output without end', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(128 * MIB);
   });
 
+  test('is read for a while where the middle is left out, and then ends the command', async () => {
+    const program = 'import os\nos.write(1, b"begin")\nwhile True: os.write(1, b"x" * 65536)';
+    const end = await probe(program, { limits: { output_bytes: 64 * KIB } });
+    expect(end).toMatchObject({ code: 'tier/output-exceeded', output: { limit: 'output', truncated: true } });
+    expect(end.message).toContain(`more than ${1024 * MIB} bytes beyond its ${64 * KIB} bytes`);
+    expect(end.output?.stdout).toMatch(/^beginx{1000}/);
+    expect(end.output?.stdout).toMatch(/left out here.*\]\nx+$/);
+    expect(end.output?.stdout.replace(NOTE, '').length).toBeLessThanOrEqual(64 * KIB);
+  });
+
   test('that is cut within a character is text still', async () => {
     const program = 'import os\nwhile True: os.write(1, "é€😀".encode() * 1000)';
     const limits = { output_bytes: 10_001 };

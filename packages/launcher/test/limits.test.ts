@@ -211,6 +211,16 @@ describe.each(kinds())('the %s launcher', (kind) => {
       expect([end.code, end.status.get('dropped_stdout')]).toEqual([0, String(30_000_004 - 100_000)]);
     });
 
+    test('with flood=N ends a run that has written N bytes after what is passed on, and not before', async () => {
+      const args = ['output=1000', 'cut=1', 'flood=300000'];
+      const within = await run(args, 'head -c 250000 /dev/zero; echo end');
+      expect([within.status.get('limit'), within.code]).toEqual([undefined, 0]);
+      const end = await run(args, 'echo begin; cat /dev/zero');
+      expect([end.status.get('limit'), end.code]).toEqual(['output', 137]);
+      expect(end.stdout.subarray(0, 6).toString()).toBe('begin\n');
+      expect(Number(end.status.get('dropped_stdout'))).toBeGreaterThan(298_000);
+    });
+
     test('with cut=1 keeps its clocks during a flood on both streams', async () => {
       const end = await run(['output=1000', 'cut=1', 'wallms=300'], 'cat /dev/zero >&2 & cat /dev/zero');
       expect([end.status.get('limit'), end.code]).toEqual(['wall', 137]);

@@ -88,7 +88,7 @@ function listening(id: number, count: number, ...argv: string[]): readonly strin
 const sleep = ['/bin/sleep', 'sleep', mark];
 
 /** Sends listeners and others as the launcher would not; the text is what python does with `send`. */
-function sending(text: string): readonly string[] {
+function sending(text: string, over: 'handles' | 'sockets' = 'handles'): readonly string[] {
   const head = [
     'import os, socket, time',
     'out = socket.socket(fileno=3)',
@@ -97,7 +97,7 @@ function sending(text: string): readonly string[] {
     'send = lambda bytes, *sockets: socket.send_fds(out, [bytes], [each.fileno() for each in sockets])',
   ];
   const argv = ['/usr/bin/python3', 'python3', '-c', [...head, text, `time.sleep(${mark})`].join('\n')];
-  return ['start', '1', 'null', 'null', 'null', 'handles', '--', ...user, 'keep=3', '--', ...argv];
+  return ['start', '1', 'null', 'null', 'null', over, '--', ...user, 'keep=3', '--', ...argv];
 }
 
 const settle = () => new Promise((wake) => setTimeout(wake, 100));
@@ -222,6 +222,32 @@ describe.each(['shipped', 'sanitized'] as const)('the %s starter', (kind) => {
       expect(starter.open()).toHaveLength(6);
     },
   );
+
+  test('passes on sockets and answers without one, in their order and without an end', async () => {
+    const { starter, socket, replies } = bound(new Channel(built[kind]));
+    const text = 'for i in range(100): send(b"%d\\n" % i, *([other] if i % 2 else []))';
+    starter.send(sending(text, 'sockets'));
+    for (let at = 0; at < 100; at += 1) {
+      const said = `{"run":1,"socket":${at}}`;
+      const isSocket = at % 2 === 1;
+      expect((await replies(at + 1))[at]).toBe(
+        isSocket ? `{"cmd":"NODE_HANDLE","type":"net.Socket","msg":${said}}` : said,
+      );
+      if (isSocket) socket.write(ACK);
+    }
+  });
+
+  test.each([
+    ['has a listener', 'send(b"0\\n", server)'],
+    ['has a pipe', 'socket.send_fds(out, [b"0\\n"], [os.pipe()[0]])'],
+    ['has another number', 'send(b"1\\n", other)'],
+    ['has JSON', 'send(b"}\\n{}", other)'],
+  ])('ends a run whose answer %s, and passes nothing on', async (_, text) => {
+    const { starter, lines } = bound(new Channel(built[kind]));
+    starter.send(sending(text, 'sockets'));
+    expect(await starter.replies('ended 1')).toContain('signal=9');
+    expect(lines()).toEqual([]);
+  });
 
   test('passes on 64 listeners of a run, and not one more', async () => {
     const { starter, socket, replies } = bound(new Channel(built[kind]));

@@ -61,7 +61,7 @@ describe('INPUT_SCHEMA', () => {
     expect(inputToCedar(plan, FULL)).toEqual({
       ...FULL,
       env: '{"LANG":"C"}',
-      ports: ['5173', '"8080:3000"'],
+      ports: '[5173,"8080:3000"]',
     });
   });
 
