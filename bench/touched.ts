@@ -55,6 +55,7 @@ async function wasmOverHttp(scratch: string): Promise<TouchedCall> {
     version: '0.0.0',
     cwd: stateDir,
     pid: process.pid,
+    owner: { kind: 'user', name: 'bench' },
     clock: systemClock,
     log: () => undefined,
     openGateway: async (more) => {

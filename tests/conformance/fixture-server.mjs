@@ -104,12 +104,15 @@ const ASKING_TOOLS = {
     const { content: given } = await ask(SAMPLES.method, SAMPLES.params);
     return content(text(`LLM response: ${given.text}`));
   },
-  // Its list is the same as before: another one would put the server into quarantine.
-  test_trigger_tool_change: () => {
-    say({ method: 'notifications/tools/list_changed' });
-    return content(text('Notified.'));
-  },
   test_missing_capability: () => requires({ sample: SAMPLES }),
+  test_streaming_elicitation: (_input, { user_name: answer } = {}) =>
+    answer === undefined
+      ? requires({ user_name: elicits('What is your name?', { name: TEXT }) })
+      : content(text(`Hello, ${answer.content?.name}!`)),
+  test_input_required_result_tampered_state: (_input, { confirm } = {}) =>
+    confirm === undefined
+      ? requires({ confirm: elicits('Please confirm', { ok: { type: 'boolean' } }) })
+      : content(text('Confirmed.')),
   test_input_required_result_elicitation: (_input, { user_name: answer } = {}) =>
     answer === undefined
       ? requires({ user_name: elicits('What is your name?', { name: TEXT }) })
@@ -169,9 +172,6 @@ const TOOLS = {
   test_tool_with_logging: (_input, { log }) => logged(log),
   test_logging_tool: (_input, { log }) => logged(log),
   json_schema_2020_12_tool: () => content(text('Read.')),
-  // Those that the suite has ask for something: here the policies ask a person first, and then they run.
-  test_streaming_elicitation: () => content(text('Permitted.')),
-  test_input_required_result_tampered_state: () => content(text('Permitted.')),
 };
 
 const RESOURCES = {
@@ -223,13 +223,39 @@ function read(uri) {
   return { contents: [{ uri, mimeType: 'application/json', text: data }] };
 }
 
-const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
+const capabilities =
+  process.env.PART === 'changing'
+    ? { tools: { listChanged: true } }
+    : { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
+
+/** With PART=changing it is another server, whose one tool changes its list: Palisade takes the server's tools away. */
+const changing = { isChanged: false, onListed: () => undefined };
+const CHANGING_TOOLS = {
+  start: () => content(text('Started.')),
+  test_trigger_tool_change: async () => {
+    changing.isChanged = true;
+    const listed = new Promise((resolve) => {
+      changing.onListed = resolve;
+    });
+    say({ method: 'notifications/tools/list_changed' });
+    await listed;
+    // What was listed is on its way; the answer to the call comes after it.
+    await sleep(100);
+    return content(text('Changed.'));
+  },
+};
+const isChanging = process.env.PART === 'changing';
+const namesNow = () => {
+  if (!isChanging) return [...Object.keys(TOOLS), ...Object.keys(ASKING_TOOLS)];
+  if (changing.isChanged) changing.onListed();
+  return [...Object.keys(CHANGING_TOOLS), ...(changing.isChanged ? ['test_added_tool'] : [])];
+};
 
 /** By method, what is answered; undefined: an error. */
 const ANSWERS = {
   'server/discover': () => ({ supportedVersions: [MODERN], capabilities, ...caching }),
   'tools/list': () => ({
-    tools: [...Object.keys(TOOLS), ...Object.keys(ASKING_TOOLS)].map((name) => ({
+    tools: namesNow().map((name) => ({
       name,
       description: `Does what the conformance suite expects of ${name}.`,
       inputSchema: name === 'json_schema_2020_12_tool' ? RICH_SCHEMA : { type: 'object', properties: {} },
@@ -237,7 +263,9 @@ const ANSWERS = {
     ...caching,
   }),
   'tools/call': ({ name, arguments: input = {}, inputResponses, requestState }, about) =>
-    TOOLS[name]?.(input, about) ?? ASKING_TOOLS[name]?.(input, inputResponses, requestState),
+    isChanging
+      ? CHANGING_TOOLS[name]?.()
+      : (TOOLS[name]?.(input, about) ?? ASKING_TOOLS[name]?.(input, inputResponses, requestState)),
   'resources/list': () => ({
     resources: Object.entries(RESOURCES).map(([uri, { name, mimeType }]) => ({
       ...{ uri, name, mimeType, description: `The resource ${name}.` },

@@ -32,25 +32,20 @@ prefix = ""
 risk = "low"
 tier = "c"
 elicitation = "on"
-`;
 
-/** Where the suite expects a tool to ask its user for something, Palisade asks for an approval. */
-const POLICIES = `
-@id("asked-first")
-forbid (principal, action == Action::"call", resource)
-when {
-  [
-    Tool::"test_streaming_elicitation",
-    Tool::"test_input_required_result_elicitation",
-    Tool::"test_input_required_result_tampered_state"
-  ].contains(resource)
-}
-unless { context.approved };
+[[upstream]]
+name = "changing"
+command = ["node", "fixture-server.mjs"]
+workspace = "WORKSPACE"
+env = ["ERA=${era}", "PART=changing"]
+prefix = ""
+risk = "low"
+tier = "c"
 `;
 
 const ERAS = [
   {
-    ...{ revision: '2026-07-28', era: 'modern', required: 37, passed: 99, whole: 27 },
+    ...{ revision: '2026-07-28', era: 'modern', required: 37, passed: 111, whole: 32 },
     beside: ['http-header-validation'],
   },
   {
@@ -68,12 +63,13 @@ describe.each(ERAS)('revision $revision', ({ revision, era, required, passed, wh
   let scored: readonly Scenario[];
 
   beforeAll(async () => {
-    setup = makeMcpSetup({ toml: tomlOf(era), policies: POLICIES, scripts: [FIXTURE] });
-    await operate(setup, 'upstream', 'refresh', 'fixture');
+    setup = makeMcpSetup({ toml: tomlOf(era), scripts: [FIXTURE] });
+    await operate(setup, 'upstream', 'refresh');
     const token = await mintToken(setup, 'user:suite', '--scopes', 'call,approve');
     serving = await serve(setup);
-    // The first call starts the fixture server, which takes longer than the suite waits for some answers.
-    await request(serving.url, token, 'tools/call', { name: 'test_simple_text', arguments: {} });
+    // The first call starts the server, which takes longer than the suite waits for some answers.
+    for (const name of ['test_simple_text', 'start'])
+      await request(serving.url, token, 'tools/call', { name, arguments: {} });
     proxy = await startBearerProxy(serving.url, token);
     ran = await runSuite(proxy.url, revision, baseline);
     scored = ran.scenarios.filter(({ name }) => requiredBy(revision).includes(name));

@@ -52,6 +52,8 @@ export type RunLog = { readonly level: string; readonly logger: string; readonly
 
 /** A form that an upstream server wants the person at the caller to fill in; its text is the server's. */
 export type RunQuestion = {
+  /** Names it among those that are asked together. */
+  readonly key: string;
   readonly upstream: string;
   readonly message: string;
   readonly schema: JsonObject;
@@ -63,6 +65,9 @@ export type RunAnswer = {
   readonly content: JsonObject | null;
 };
 
+/** Puts questions to the person at the caller; an answer for each, in their order. */
+export type AskPerson = (questions: readonly RunQuestion[]) => Promise<readonly RunAnswer[]>;
+
 /** What a caller passes with a call: a signal that ends it, and what it wants to hear of the run. */
 export type CallContext = {
   readonly signal: AbortSignal;
@@ -70,7 +75,7 @@ export type CallContext = {
   readonly onProgress?: ((progress: RunProgress) => void) | undefined;
   readonly onLog?: ((entry: RunLog) => void) | undefined;
   /** Left out: the caller shows no questions of upstream servers. */
-  readonly onQuestion?: ((question: RunQuestion) => Promise<RunAnswer>) | undefined;
+  readonly onQuestions?: AskPerson | undefined;
   readonly dialogue?: Dialogue | undefined;
   /** The operator's allow-list for this command, in place of the one for all commands; no door offers this. */
   readonly hosts?: AllowList | undefined;

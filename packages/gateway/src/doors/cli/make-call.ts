@@ -1,7 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
-import { CONFIG_FILE } from '../../config/load.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { makeId } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -12,8 +10,9 @@ import type { Ended } from '../../invoke/finish.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import type { CallDocument } from '../../operations/call-document.ts';
 import type { ServerEvent } from '../../operations/operation.ts';
-import { type DaemonFacts, readDaemon } from '../../store/daemon-lock.ts';
+import type { DaemonFacts } from '../../store/daemon-lock.ts';
 import type { CallContext } from '../../tiers/tier.ts';
+import { findDaemon } from './find-daemon.ts';
 import { textOf } from './input.ts';
 import { withGateway } from './opened.ts';
 import { type OutFile, openOut } from './out-file.ts';
@@ -125,26 +124,12 @@ async function callThroughDaemon(
   wanted: Wanted,
   context: CallContext,
 ): Promise<Ended | null> {
-  const { stateDir, flags, print } = invocation;
-  // What is granted on this command line is not granted to the daemon.
-  const isGranting = flags['read-only'] !== undefined || flags['tool-homes'] !== undefined;
-  if (flags.embedded === true || isGranting || context.signal.aborted) return null;
-  const facts = readDaemon(stateDir.path);
-  const rawInput = facts === null ? null : inputFor(facts, invocation, wanted);
-  if (facts === null || rawInput === null) return null;
-  const { LocalClient, socketIn } = await import('../http/local-client.ts');
-  const path = socketIn(stateDir.path);
-  if (path === null || !existsSync(path)) return null;
-  const settings = statSync(join(stateDir.path, CONFIG_FILE), { throwIfNoEntry: false });
-  if (settings !== undefined && settings.mtimeMs > Date.parse(facts.startedAt)) {
-    print.note(
-      'palisade.toml changed after `palisade serve` was started, so this call is made without the daemon.',
-      'yellow',
-      ' Restart the daemon to use the new settings.',
-    );
-    return null;
-  }
-  const client = new LocalClient(path, wanted.principal);
+  if (context.signal.aborted) return null;
+  const found = await findDaemon(invocation);
+  const rawInput = found === null ? null : inputFor(found.facts, invocation, wanted);
+  if (found === null || rawInput === null) return null;
+  const { LocalClient } = await import('../http/local-client.ts');
+  const client = new LocalClient(found.socketPath, wanted.principal);
   const run = textOf(invocation, 'run') ?? null;
   const { tool, timeoutMs = null } = wanted;
   const events = await client.call({ tool, rawInput, run, timeoutMs }, context.signal);
@@ -154,7 +139,6 @@ async function callThroughDaemon(
 
 /** The input for the same call by that daemon; null where it cannot make it. */
 function inputFor(facts: DaemonFacts, { edge, flags }: Invocation, { tool, rawInput }: Wanted) {
-  if (facts.version !== edge.version) return null;
   if (!WORK_HERE.includes(tool)) return rawInput;
   const workspace = workspaceFor(facts, edge.cwd, flags.workspace);
   if (workspace === null) return null;

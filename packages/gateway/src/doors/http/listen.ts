@@ -7,6 +7,7 @@ import type { HttpConfig } from '../../config/config.ts';
 import { type CodedError, wrongUsage } from '../../core/coded-error.ts';
 import type { HttpApp } from './app.ts';
 import type { Listener } from './caller.ts';
+import type { LocalSessions } from './local-sessions.ts';
 import { problemDocument } from './problem.ts';
 
 /*
@@ -27,8 +28,8 @@ export type HttpDoor = {
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** Begins to answer. */
-  readonly serve: (app: HttpApp) => void;
+  /** Begins to answer; without sessions, no MCP client that a command hands over is served. */
+  readonly serve: (app: HttpApp, sessions?: LocalSessions) => void;
   /** Lets running calls end for a while, then cancels them, and closes the listeners when all is recorded. */
   readonly close: (drainMs: number) => Promise<void>;
 };
@@ -50,9 +51,13 @@ const BACKLOG = 1024;
 /** Binds the listeners; an address that is not available is refused with a remedy. */
 export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
   const { listen, socketPath, http } = options;
-  const state: { app: HttpApp | null } = { app: null };
+  const state: { app: HttpApp | null; sessions: LocalSessions | null } = { app: null, sessions: null };
   const network = makeServer(state, 'network', http);
   const local = makeServer(state, 'local', http);
+  local.on('upgrade', (request, socket, head) => {
+    if (state.sessions === null) socket.destroy();
+    else void state.sessions.serve(request, socket, head);
+  });
   const address = await bind(network, listen);
   try {
     if (socketPath !== null) await bindSocket(local, socketPath);
@@ -66,11 +71,14 @@ export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
     url: `http://${host}:${address.port}`,
     host: address.address,
     port: address.port,
-    serve: (app) => {
+    serve: (app, sessions) => {
       state.app = app;
+      state.sessions = sessions ?? null;
     },
     close: async (drainMs) => {
+      state.sessions?.drain();
       await drain(state.app, drainMs);
+      await state.sessions?.close();
       await Promise.all(servers.map(closeServer));
       if (socketPath !== null) rmSync(socketPath, { force: true });
     },

@@ -14,6 +14,9 @@ import type { ServerEvent } from '../../operations/operation.ts';
 /** The header by which a process of the owner names the principal that it acts as. */
 export const AS_HEADER = 'palisade-as';
 
+/** Where an MCP client of `palisade mcp` is handed to the daemon, and what its connection becomes. */
+export const LOCAL_MCP = { path: '/local/mcp', protocol: 'palisade-mcp' } as const;
+
 const SOCKET_NAME = 'palisade.sock';
 /** The longest path of a local socket, on every system. */
 const MAX_SOCKET_PATH_BYTES = 103;

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
+import type { Principal } from '../../core/principal.ts';
 import { makeAuthenticator } from '../../identity/authenticate.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import { OPERATIONS } from '../../operations/all.ts';
@@ -13,6 +14,7 @@ import { HttpApp } from './app.ts';
 import { makePages } from './docs-page.ts';
 import { type HttpDoor, openHttpDoor } from './listen.ts';
 import { socketIn } from './local-client.ts';
+import { LocalSessions } from './local-sessions.ts';
 
 /*
  * A long-lived gateway: it takes the daemon lock of its state directory, listens, and serves every HTTP door until it
@@ -26,6 +28,8 @@ type DaemonOptions = {
   readonly listen: string;
   readonly version: string;
   readonly cwd: string;
+  /** The person whose process it is. */
+  readonly owner: Principal;
   readonly pid: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -103,7 +107,7 @@ type Serving = DaemonOptions & {
   readonly undo: Undo[];
 };
 
-function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving): void {
+function serve(door: HttpDoor, { gateway, metrics, undo, log, version, owner }: Serving): void {
   const { config, store: reader, clock } = gateway;
   const mcp = makeMcp({ gateway, log, version });
   const app = new HttpApp({
@@ -127,7 +131,7 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving
     await door.close(config.http.drainMs);
     log('info', 'stopped');
   });
-  door.serve(app);
+  door.serve(app, new LocalSessions({ gateway, log, version, owner }));
 }
 
 const LOOPBACK = /^(127\.|::1$)/;

@@ -10,14 +10,24 @@ import {
 import type { ToolCall } from '../../core/call.ts';
 import { safeLine } from '../../core/hostile-text.ts';
 import { isName } from '../../core/principal.ts';
-import type { Ended } from '../../invoke/finish.ts';
-import { type AskedCall, doorCall, invoke } from '../../invoke/invoke.ts';
+import { type AskedCall, doorCall } from '../../invoke/invoke.ts';
 import { openQuestion, openRequest } from '../../operations/call-document.ts';
-import { type Asking, approverHere, askBack, askNow, giveAnswer, takeAnswer } from './ask-approval.ts';
+import { answerIn, askBack, askNow, giveAnswer } from './ask-approval.ts';
+import { type Asking, approverHere } from './asking.ts';
 import { resultOf, turnedAway } from './call-result.ts';
 import { type Client, ownerOf } from './door.ts';
+import type { Hearing } from './open-call.ts';
 import { startProgress } from './progress.ts';
-import { relayLog, relayQuestions } from './relay.ts';
+import { relayLog } from './relay.ts';
+import {
+  aboutState,
+  invalidState,
+  isRun,
+  type Run,
+  requireCapabilities,
+  resumeCall,
+  runCall,
+} from './run-call.ts';
 import type { ListedTool } from './tool-lists.ts';
 import { toolIdIn } from './tool-name.ts';
 
@@ -26,9 +36,9 @@ const RUN_META_KEY = 'dev.palisade/run';
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const SHOWN_NAME_CHARS = 128;
+const METHOD = 'tools/call';
 
 type Params = CallToolRequest['params'];
-type Run = { readonly call: ToolCall; readonly ended: Ended };
 type CallAnswer = CallToolResult | InputRequiredResult;
 
 /** `tools/call`: one call of the line, and its ending as an MCP result. */
@@ -42,15 +52,11 @@ export async function callTool(asking: Asking, params: Params): Promise<CallAnsw
   if (onCancelled !== undefined)
     ctx.mcpReq.signal.addEventListener('abort', () => onCancelled(ctx.mcpReq.id), { once: true });
   const progress = startProgress(ctx.mcpReq._meta?.progressToken, ctx.mcpReq.notify, door.gateway.clock);
-  const listeners = { ...progress, onLog: relayLog(asking), onQuestion: relayQuestions(asking) };
   const listed = door.tools.find(client.caller, params.name);
   const asked = askedCall(client, ctx, params, listed);
-  const run = async (): Promise<Run> => {
-    const call = doorCall(door.gateway, client.caller, asked);
-    return { call, ended: await invoke(door.gateway, call, ctx.mcpReq.signal, listeners) };
-  };
+  const hearing = { ...progress, onLog: relayLog(asking) };
   try {
-    const answer = await door.calls.track(credential, runAndAsk(asking, run, asked, listed));
+    const answer = await door.calls.track(credential, runAndAsk(asking, asked, listed, hearing));
     door.changes.called(ownerOf(client.caller));
     return answer;
   } finally {
@@ -79,21 +85,26 @@ export function askedCall(
 
 async function runAndAsk(
   asking: Asking,
-  run: () => Promise<Run>,
   asked: AskedCall,
   listed: ListedTool | undefined,
+  hearing: Hearing,
 ): Promise<CallAnswer> {
-  const state: unknown = asking.ctx.mcpReq.requestState();
-  if (state !== undefined) {
-    await bringAnswer(asking, asked, state);
+  const make = () => doorCall(asking.door.gateway, asking.client.caller, asked);
+  const run = () => runCall(asking, METHOD, make(), hearing);
+  const about = aboutState(asking, METHOD, make());
+  if (about !== null && 'open' in about)
+    return tell(asking, await resumeCall(asking, METHOD, about.open, hearing), listed);
+  if (about !== null) {
+    await bringAnswer(asking, make(), about.approval);
     return tell(asking, await run(), listed);
   }
   const first = await run();
+  if (!isRun(first)) return first;
   const approver = approverHere(asking);
   const approval = listed === undefined ? null : openRequest(asking.door.gateway, first.ended);
   if (approval === null || approver === null) return tell(asking, first, listed);
   if (asking.client.era === 'modern') return askBack(asking, first, approval);
-  const answered = await askNow(asking, approval);
+  const answered = await askNow(asking, first.call, approval);
   const counts = answered !== null && (await giveAnswer(asking, approver, approval.id, answered));
   // A client that has given up in the meantime does not use up the approval.
   if (!counts || asking.ctx.mcpReq.signal.aborted) return tell(asking, first, listed);
@@ -101,24 +112,21 @@ async function runAndAsk(
 }
 
 /** Accepts the answer in a repeated call; the call is then made like any other, and finds it. */
-async function bringAnswer(asking: Asking, asked: AskedCall, state: unknown): Promise<void> {
-  const { door, client } = asking;
-  const call = doorCall(door.gateway, client.caller, asked);
+async function bringAnswer(asking: Asking, call: ToolCall, approval: string): Promise<void> {
   const approver = approverHere(asking);
-  const taken = typeof state === 'string' && approver !== null ? takeAnswer(asking, call, state) : null;
-  // Boundary: a state that is forged, spent, too old, of another caller or of another call ends the request here.
-  if (taken === null || approver === null) throw invalidState();
-  if (taken.answered !== null) await giveAnswer(asking, approver, taken.approval, taken.answered);
+  if (approver === null) throw invalidState();
+  const answered = answerIn(asking, call, approval);
+  if (answered !== null) await giveAnswer(asking, approver, approval, answered);
 }
 
-function tell(
-  { door, server }: Asking,
-  { call, ended }: Run,
-  listed: ListedTool | undefined,
-): CallToolResult {
+function tell(asking: Asking, answer: Run | InputRequiredResult, listed: ListedTool | undefined): CallAnswer {
+  if (!isRun(answer)) return answer;
+  const { call, ended } = answer;
+  const { door, server } = asking;
   // Boundary: a tool the caller may not see is answered like a missing one; the call is recorded all the same.
   if (listed === undefined && ended.outcome.status === 'refused') throw unknownTool(call.tool);
   const isMcpResult = listed?.tool.isMcpResult === true;
+  if (isMcpResult) requireCapabilities(asking, ended);
   const result = resultOf(ended, isMcpResult, openQuestion(door.gateway, ended));
   return server.projectCallToolResult(result, listed?.wire.outputSchema);
 }
@@ -126,9 +134,4 @@ function tell(
 function unknownTool(name: string): ProtocolError {
   const shown = safeLine(name, SHOWN_NAME_CHARS);
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shown}`);
-}
-
-function invalidState(): ProtocolError {
-  const data = { reason: 'invalid_request_state' };
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid or expired requestState', data);
 }

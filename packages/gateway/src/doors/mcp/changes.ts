@@ -61,7 +61,10 @@ export class Changes {
 
   /** A call of this owner has ended; subscribers of the same owner are notified, though not of each call. */
   called(owner: string): void {
-    if (this.#subscribed.size === 0 || this.#telling.has(owner)) return;
+    if (this.#subscribed.size === 0) return;
+    // A call can connect to a server, or show that it offers other tools than the accepted ones.
+    this.#look();
+    if (this.#telling.has(owner)) return;
     const tell = () => {
       this.#telling.delete(owner);
       for (const each of this.#subscribed) if (each.owner === owner) each.listener.resourcesChanged();

@@ -3,6 +3,7 @@ import type { Log } from '../../core/log.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import type { ConcurrentCalls } from '../concurrent-calls.ts';
 import type { Changes } from './changes.ts';
+import type { OpenCalls } from './open-calls.ts';
 import type { RequestStates } from './request-states.ts';
 import type { ToolLists } from './tool-lists.ts';
 import type { UpstreamOffers } from './upstream-offers.ts';
@@ -14,6 +15,7 @@ export type Door = {
   readonly version: string;
   readonly tools: ToolLists;
   readonly states: RequestStates;
+  readonly openCalls: OpenCalls;
   readonly changes: Changes;
   readonly calls: ConcurrentCalls;
   readonly offers: UpstreamOffers;

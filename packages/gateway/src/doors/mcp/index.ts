@@ -3,6 +3,7 @@ import { ConcurrentCalls } from '../concurrent-calls.ts';
 import { Changes } from './changes.ts';
 import type { Door } from './door.ts';
 import { HttpMcp } from './http.ts';
+import { OpenCalls } from './open-calls.ts';
 import { RequestStates } from './request-states.ts';
 import { type Streams, serveStreams } from './stdio.ts';
 import { ToolLists } from './tool-lists.ts';
@@ -36,6 +37,7 @@ export function makeMcp({ gateway, log, version }: McpOptions): Mcp {
     tools: new ToolLists(gateway),
     offers: new UpstreamOffers(gateway),
     states: new RequestStates(gateway.clock, gateway.random),
+    openCalls: new OpenCalls(),
     changes: new Changes(gateway, log),
     calls: new ConcurrentCalls(gateway.config.http.callsAtOnce),
   };
@@ -51,6 +53,7 @@ export function makeMcp({ gateway, log, version }: McpOptions): Mcp {
     },
     close: async () => {
       closing.abort(new Error('the gateway stops'));
+      door.openCalls.end();
       await http.close();
       await Promise.allSettled(serving);
       await door.calls.settled();

@@ -1,5 +1,6 @@
 import {
   type GetPromptResult,
+  type InputRequiredResult,
   type ListPromptsResult,
   ProtocolError,
   ProtocolErrorCode,
@@ -10,7 +11,7 @@ import { isoTime } from '../../core/clock.ts';
 import { safeLine, safeText } from '../../core/hostile-text.ts';
 import { formatPrincipal } from '../../core/principal.ts';
 import { keptCall, ownCallReader } from '../../operations/call-view.ts';
-import type { Asking } from './ask-approval.ts';
+import type { Asking } from './asking.ts';
 import type { Door } from './door.ts';
 import { getUpstream } from './upstream-methods.ts';
 import type { OfferedPrompt } from './upstream-offers.ts';
@@ -56,7 +57,11 @@ export function listPrompts({ offers }: Door, caller: Caller): ListPromptsResult
 }
 
 /** A prompt of ours, or of an upstream server; of two of one name, ours. */
-export async function getPrompt(asking: Asking, name: string, given: Arguments): Promise<GetPromptResult> {
+export async function getPrompt(
+  asking: Asking,
+  name: string,
+  given: Arguments,
+): Promise<GetPromptResult | InputRequiredResult> {
   const { door, client } = asking;
   const prompt = ownPrompt(name);
   if (prompt !== undefined) return getOwn(door, client.caller, prompt, given);

@@ -6,7 +6,8 @@ import { type Digest, digestBytes } from '../../core/digest.ts';
 /*
  * What a client carries from the question to the answer (`requestState`). The client stores it, so it proves nothing by
  * itself: it is sealed with a key that only this process has, bound to one principal, one tool and one input, valid for
- * minutes, and accepted once. Whether the answer counts is decided by the approval and the policies.
+ * minutes, and accepted once. It is about one approval, and whether the answer counts is decided by the approval and the
+ * policies; or about one call that waits for the answer to a question of its server.
  */
 
 /** Everything that an answer is bound to. An answer with any other binding is refused. */
@@ -18,7 +19,7 @@ export type Bound = {
   readonly inputDigest: Digest;
 };
 
-type Sealed = Bound & { readonly approval: string; readonly nonce: string; readonly expiresAtMs: number };
+type Sealed = Bound & { readonly about: string; readonly nonce: string; readonly expiresAtMs: number };
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -42,28 +43,28 @@ export class RequestStates {
     this.#key = random.bytes(KEY_BYTES);
   }
 
-  /** The state of a question about one approval. */
-  mint(bound: Bound, approval: string, expiresAtMs: number): string {
+  /** The state of a question about an approval or a call, given by its id. */
+  mint(bound: Bound, about: string, expiresAtMs: number): string {
     const nonce = Buffer.from(this.#random.bytes(NONCE_BYTES)).toString('base64url');
     this.#forget();
     this.#open.set(nonce, expiresAtMs);
-    const sealed: Sealed = { ...bound, approval, nonce, expiresAtMs };
+    const sealed: Sealed = { ...bound, about, nonce, expiresAtMs };
     const iv = this.#random.bytes(IV_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, iv);
     const body = Buffer.concat([cipher.update(JSON.stringify(sealed)), cipher.final()]);
     return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url');
   }
 
-  /** The approval that a state is about; null for one that was not issued for exactly this call, or was used before. */
+  /** The id of what a state is about; null for one that was not issued for exactly this call, or was used before. */
   take(state: string, bound: Bound): string | null {
     const sealed = this.#unseal(state);
     if (sealed === null) return null;
     // Boundary: the answer to one question does not answer another, whichever client brings it.
-    const { approval, nonce, expiresAtMs, ...minted } = sealed;
+    const { about, nonce, expiresAtMs, ...minted } = sealed;
     if (digestBytes(canonicalize(minted)) !== digestBytes(canonicalize(bound))) return null;
     // Boundary: taken in one step, so that of two at the same time only one succeeds.
     if (!this.#open.delete(nonce)) return null;
-    return this.#clock.nowMs() < expiresAtMs ? approval : null;
+    return this.#clock.nowMs() < expiresAtMs ? about : null;
   }
 
   #unseal(state: string): Sealed | null {

@@ -1,4 +1,5 @@
 import {
+  type InputRequiredResult,
   type ListResourcesResult,
   type ListResourceTemplatesResult,
   ProtocolError,
@@ -19,7 +20,7 @@ import {
   receiptFor,
 } from '../../operations/call-view.ts';
 import type { KeptResult } from '../../results/results.ts';
-import type { Asking } from './ask-approval.ts';
+import type { Asking } from './asking.ts';
 import { CALL_PARTS, type CallPart, callUri, parseCallUri } from './call-result.ts';
 import type { Door } from './door.ts';
 import { readUpstream } from './upstream-methods.ts';
@@ -73,7 +74,10 @@ export function listTemplates({ offers }: Door, caller: Caller): ListResourceTem
 }
 
 /** What is at an address: a part of a call of this caller, or what an upstream server has there. */
-export async function readResource(asking: Asking, uri: string): Promise<ReadResourceResult> {
+export async function readResource(
+  asking: Asking,
+  uri: string,
+): Promise<ReadResourceResult | InputRequiredResult> {
   const { door, client } = asking;
   const offered = door.offers.at(client.caller, uri);
   return offered === null ? readCall(door, client.caller, uri) : readUpstream(asking, offered, uri);

@@ -7,7 +7,7 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Asking } from './ask-approval.ts';
+import type { Asking } from './asking.ts';
 import { callTool } from './call-tool.ts';
 import type { Client, Door } from './door.ts';
 import { CAPABILITIES, DISCOVERY_HINT, INSTRUCTIONS, LEGACY_VERSIONS, serverInfo } from './greeting.ts';

@@ -63,6 +63,7 @@ export async function serveStreams(
       closedBySdk?.();
       signal.removeEventListener('abort', close);
       for (const leave of servers) leave();
+      door.openCalls.end(run);
       resolve();
     };
     if (signal.aborted) close();

@@ -2,20 +2,32 @@ import {
   type CompleteRequest,
   type CompleteResult,
   type GetPromptResult,
+  type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   type ReadResourceResult,
 } from '@modelcontextprotocol/server';
+import type { ToolCall } from '../../core/call.ts';
 import { safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import { doorCall, invoke } from '../../invoke/invoke.ts';
 import { openQuestion } from '../../operations/call-document.ts';
-import type { Asking } from './ask-approval.ts';
+import type { Asking } from './asking.ts';
 import { failureFacts, receiptMeta } from './call-result.ts';
 import { askedCall } from './call-tool.ts';
+import { relayLog } from './relay.ts';
 import { notFound } from './resources.ts';
+import {
+  type AskingMethod,
+  aboutState,
+  invalidState,
+  isRun,
+  requireCapabilities,
+  resumeCall,
+  runCall,
+} from './run-call.ts';
 import { safeBlock } from './upstream-content.ts';
 import type { OfferedPrompt, OfferedResource } from './upstream-offers.ts';
 
@@ -37,8 +49,10 @@ export async function readUpstream(
   asking: Asking,
   { read }: OfferedResource,
   uri: string,
-): Promise<ReadResourceResult> {
-  const { output, _meta } = await callMethod(asking, read, { uri }, uri);
+): Promise<ReadResourceResult | InputRequiredResult> {
+  const fetched = await fetchOrAsk(asking, 'resources/read', { tool: read, input: { uri }, uri });
+  if (!('output' in fetched)) return fetched;
+  const { output, _meta } = fetched as Answered;
   const contents = (output.contents as readonly Json[]).flatMap((content) => {
     const block = safeBlock({ type: 'resource', resource: content });
     return block.type === 'resource' ? [block.resource] : [];
@@ -52,9 +66,11 @@ export async function getUpstream(
   asking: Asking,
   { get, prompt }: OfferedPrompt,
   given: Readonly<Record<string, string>>,
-): Promise<GetPromptResult> {
+): Promise<GetPromptResult | InputRequiredResult> {
   const input = { name: prompt.name, arguments: { ...given } };
-  const { output, _meta } = await callMethod(asking, get, input);
+  const fetched = await fetchOrAsk(asking, 'prompts/get', { tool: get, input });
+  if (!('output' in fetched)) return fetched;
+  const { output, _meta } = fetched as Answered;
   const messages = (output.messages as unknown as PromptMessages).map(({ role, content }) => {
     return { role, content: safeBlock(content) };
   });
@@ -71,29 +87,47 @@ async function completeUpstream(
   { ref, argument, context }: CompleteRequest['params'],
 ): Promise<CompleteResult> {
   const input = { ref, argument, ...(context?.arguments === undefined ? {} : { context }) } as JsonObject;
-  const { output, _meta } = await callMethod(asking, complete, input);
+  const { door, client, ctx } = asking;
+  const call = callOf(asking, { tool: complete, input });
+  const ending = invoke(door.gateway, call, ctx.mcpReq.signal);
+  const { output, _meta } = outputOf(asking, await door.calls.track(client.caller.credential, ending));
   const completion = output.completion as unknown as CompleteResult['completion'];
   const values = completion.values.map((each) => safeLine(each, MAX_VALUE_CHARS));
   return { completion: { ...completion, values }, _meta };
 }
 
 type Answered = { readonly output: JsonObject; readonly _meta: Record<string, unknown> };
+type Fetching = { readonly tool: Tool; readonly input: JsonObject; readonly uri?: string };
 
-async function callMethod(asking: Asking, tool: Tool, input: JsonObject, uri?: string): Promise<Answered> {
-  const { door, client, ctx } = asking;
-  const { credential } = client.caller;
-  if (door.calls.isFull(credential))
+/** Fetches by a method whose answer may be a question of the server. */
+async function fetchOrAsk(
+  asking: Asking,
+  method: AskingMethod,
+  fetching: Fetching,
+): Promise<Answered | InputRequiredResult> {
+  const call = callOf(asking, fetching);
+  const about = aboutState(asking, method, call);
+  if (about !== null && !('open' in about)) throw invalidState();
+  const hearing = { onLog: relayLog(asking) };
+  const answering =
+    about === null ? runCall(asking, method, call, hearing) : resumeCall(asking, method, about.open, hearing);
+  const answer = await asking.door.calls.track(asking.client.caller.credential, answering);
+  return isRun(answer) ? outputOf(asking, answer.ended, fetching.uri) : answer;
+}
+
+function callOf({ door, client, ctx }: Asking, { tool, input }: Fetching): ToolCall {
+  if (door.calls.isFull(client.caller.credential))
     throw new ProtocolError(ProtocolErrorCode.InternalError, 'As many calls as may be are running already');
-  const call = doorCall(
-    door.gateway,
-    client.caller,
-    askedCall(client, ctx, { name: tool.id, arguments: input }, undefined),
-  );
-  const ended = await door.calls.track(credential, invoke(door.gateway, call, ctx.mcpReq.signal));
+  const asked = askedCall(client, ctx, { name: tool.id, arguments: input }, undefined);
+  return doorCall(door.gateway, client.caller, asked);
+}
+
+function outputOf(asking: Asking, ended: Ended, uri?: string): Answered {
   const { outcome } = ended;
   if (outcome.status === 'ok') return { output: outcome.output as JsonObject, _meta: receiptMeta(ended) };
   if (uri !== undefined && isNotFound(ended)) throw notFound(uri);
-  const facts = failureFacts(ended, openQuestion(door.gateway, ended));
+  requireCapabilities(asking, ended);
+  const facts = failureFacts(ended, openQuestion(asking.door.gateway, ended));
   throw new ProtocolError(ProtocolErrorCode.InternalError, `${facts.code}: ${facts.message}`, facts);
 }
 

@@ -10,7 +10,7 @@ import type { UpstreamExecutor, UpstreamMethod } from '../../core/tool.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { DiscoveringTier, RunContext, RunEnding, RunResult, Tiers } from '../../tiers/tier.ts';
 import { PeerError, type RequestListeners } from './peer.ts';
-import { askUntilComplete, passQuestion } from './questions.ts';
+import { AskedQuestions, askUntilComplete, passQuestions } from './questions.ts';
 import { readMethodResult, readResult } from './result.ts';
 import type { UpstreamServers } from './servers.ts';
 import type { Session } from './session.ts';
@@ -29,7 +29,7 @@ export function upstreamExecutor(servers: UpstreamServers, tiers: Tiers, clock: 
         throw new TypeError(`Cannot run ${checked.tool.id}: it is not a tool of an upstream server`);
       const { upstream } = executor;
       const asks = servers.ruleOf(upstream).elicitation === 'on';
-      const call = { checked, asks, upstream, executor, limits };
+      const call = { checked, asks, upstream, executor, limits, asked: new AskedQuestions() };
       return callUpstream({ sessions: servers.sessions, clock }, call, context);
     },
   };
@@ -42,6 +42,8 @@ type UpstreamCall = {
   readonly upstream: string;
   readonly executor: UpstreamExecutor;
   readonly limits: Limits;
+  /** Fills while it runs. */
+  readonly asked: AskedQuestions;
 };
 
 type Answer = { readonly ending: RunEnding; readonly outputBytes: number };
@@ -98,8 +100,8 @@ async function request(
     sent = id;
   };
   const [method, params] = requestOf(executor, checked.input);
-  const answered = askUntilComplete(params, listeners.onQuestion, (asked) =>
-    session.request(method, asked, { ...listeners, onSent }),
+  const answered = askUntilComplete(params, listeners.onQuestions, (sending) =>
+    session.request(method, sending, { ...listeners, onSent }),
   );
   const raw = await Promise.race([answered, stop]).catch((error: unknown) => {
     if (!(error instanceof CodedError)) throw error;
@@ -116,12 +118,14 @@ function requestOf({ tool, method }: UpstreamExecutor, input: Json): [string, Js
 }
 
 /** What is passed on of all that a server says before it answers; questions only where the operator permits them. */
-function listenersOf({ upstream, asks }: UpstreamCall, context: RunContext): RequestListeners {
-  const { onProgress, onLog, onQuestion } = context;
+function listenersOf({ upstream, asks, asked }: UpstreamCall, context: RunContext): RequestListeners {
+  const { onProgress, onLog, onQuestions } = context;
   return {
     onProgress: onProgress && ((params) => passProgress(onProgress, params)),
     onLog: onLog && ((params) => passLog(onLog, upstream, params)),
-    onQuestion: asks ? onQuestion && ((params) => passQuestion(onQuestion, upstream, params)) : undefined,
+    onQuestions: asks
+      ? onQuestions && ((requests) => passQuestions(onQuestions, { upstream, asked }, requests))
+      : undefined,
   };
 }
 
@@ -205,13 +209,17 @@ function stopped(code: StopCode, { upstream, limits }: Pick<UpstreamCall, 'upstr
 
 function failedBy(error: unknown, { upstream, executor }: UpstreamCall): RunEnding {
   if (error instanceof PeerError) {
-    const { code, message } = error;
+    const { code, message, required } = error;
     const text = `MCP error ${code}: ${message}`;
     const ending = failed('tier/tool-error', `Cannot finish call: "${upstream}" answered with ${text}`);
     const output =
       executor.method === undefined
-        ? { content: [{ type: 'text', text }], isError: true }
-        : { error: { code, message } };
+        ? {
+            content: [{ type: 'text', text }],
+            isError: true,
+            error: { code, message, required: [...required] },
+          }
+        : { error: { code, message, required: [...required] } };
     return { ...ending, output };
   }
   if (!(error instanceof CodedError)) throw error;
@@ -225,7 +233,7 @@ function failed(code: FailedCode, message: string): Extract<RunEnding, { status:
 
 /** The receipt names the session, whose own receipt describes its isolation. */
 function resultOf(
-  { checked, upstream }: UpstreamCall,
+  { checked, upstream, asked }: UpstreamCall,
   { ending, outputBytes }: Answer,
   session: Session | null,
   wallMs: number,
@@ -238,6 +246,7 @@ function resultOf(
           upstream,
           protocol: session.protocolVersion,
           definitions: session.offered ?? 'none',
+          ...asked.facts(),
         };
   return {
     ending,

@@ -46,23 +46,30 @@ export type RequestListeners = {
   readonly onSent?: ((id: number) => void) | undefined;
   readonly onProgress?: ((params: JsonObject) => void) | undefined;
   readonly onLog?: ((params: JsonObject) => void) | undefined;
-  /** Answers a question that the server puts to the person at the caller. */
-  readonly onQuestion?: ((params: JsonObject) => Promise<JsonObject>) | undefined;
+  /** Answers questions that the server puts to the person at the caller, by their keys. */
+  readonly onQuestions?: ((asked: JsonObject) => Promise<JsonObject>) | undefined;
 };
 
 /** An error that the server answered with. */
 export class PeerError extends Error {
   override readonly name = 'PeerError';
   readonly code: number;
+  /** What the server needs of a client and was not offered. */
+  readonly required: readonly string[];
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, required: readonly string[] = []) {
     super(message);
     this.code = code;
+    this.required = required;
   }
 }
 
 const OPEN_OBJECT = 0x7b;
+/** The key of a question that a server asks by a request of its own. */
+const QUESTION = 'question';
 const METHOD_NOT_FOUND = -32601;
+export const MISSING_CAPABILITY = -32021;
+const CAPABILITIES = ['elicitation', 'sampling', 'roots'] as const;
 
 export class Peer {
   readonly #options: PeerOptions;
@@ -183,12 +190,12 @@ export class Peer {
   #asked({ method, id, params }: JsonObject): boolean {
     if (method !== 'elicitation/create' || !isJsonObject(params)) return false;
     if (typeof id !== 'number' && typeof id !== 'string') return false;
-    const waiting = [...this.#waiting.values()].find(({ listeners }) => listeners.onQuestion !== undefined);
+    const waiting = [...this.#waiting.values()].find(({ listeners }) => listeners.onQuestions !== undefined);
     if (waiting === undefined || waiting.isAsking || !isHeard(waiting)) return false;
     waiting.isAsking = true;
-    const cancelled = () => ({ action: 'cancel' });
-    const answered = waiting.listeners.onQuestion?.(params).catch(cancelled);
-    void answered?.then((result) => {
+    const cancelled = (): JsonObject => ({ [QUESTION]: { action: 'cancel' } });
+    const answered = waiting.listeners.onQuestions?.({ [QUESTION]: params }).catch(cancelled);
+    void answered?.then(({ [QUESTION]: result = null }) => {
       waiting.isAsking = false;
       this.#send({ jsonrpc: '2.0', id, result });
     });
@@ -237,9 +244,12 @@ function failure(reason: string): CodedError {
 
 const MOST_CHARS = 500;
 
-function peerError({ code, message }: JsonObject): PeerError {
+function peerError({ code, message, data }: JsonObject): PeerError {
   const text = typeof message === 'string' ? inert(message.slice(0, MOST_CHARS)) : 'without a message';
-  return new PeerError(typeof code === 'number' ? code : 0, text);
+  const required = isJsonObject(data) ? data.requiredCapabilities : null;
+  // Boundary: of what the server names, only capabilities that the protocol has are passed on.
+  const names = isJsonObject(required) ? CAPABILITIES.filter((name) => Object.hasOwn(required, name)) : [];
+  return new PeerError(typeof code === 'number' ? code : 0, text, code === MISSING_CAPABILITY ? names : []);
 }
 
 /**

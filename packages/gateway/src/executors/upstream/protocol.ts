@@ -21,6 +21,8 @@ export type Dialect = {
 const LEGACY = '2025-11-25';
 const LEGACY_VERSIONS: readonly Json[] = [LEGACY, '2025-06-18', '2025-03-26', '2024-11-05'];
 const MODERN = '2026-07-28';
+/** What is declared where a person can be asked. */
+const ASKING: JsonObject = { elicitation: { form: {} } };
 
 /**
  * Performs the handshake: `initialize` first, which older servers know and newer ones answer with an error. `asks`:
@@ -28,7 +30,7 @@ const MODERN = '2026-07-28';
  */
 export async function connect(peer: Peer, version: string, asks: boolean): Promise<Dialect> {
   const clientInfo = { name: 'palisade', version };
-  const ours: JsonObject = asks ? { elicitation: { form: {} } } : {};
+  const ours: JsonObject = asks ? ASKING : {};
   try {
     const params = { protocolVersion: LEGACY, capabilities: ours, clientInfo };
     const { protocolVersion, capabilities } = await peer.request('initialize', params);
@@ -41,19 +43,26 @@ export async function connect(peer: Peer, version: string, asks: boolean): Promi
   const meta = {
     'io.modelcontextprotocol/protocolVersion': MODERN,
     'io.modelcontextprotocol/clientInfo': clientInfo,
-    'io.modelcontextprotocol/clientCapabilities': ours,
   };
-  const { supportedVersions, capabilities } = await peer.request('server/discover', { _meta: meta });
+  const discover = { _meta: { ...meta, 'io.modelcontextprotocol/clientCapabilities': ours } };
+  const { supportedVersions, capabilities } = await peer.request('server/discover', discover);
   if (Array.isArray(supportedVersions) && !supportedVersions.includes(MODERN))
     throw unknownVersion(supportedVersions.join(', '));
   return { version: MODERN, meta, ping: 'server/discover', has: hasOf(capabilities) };
 }
 
-/** The parameters of a request in the form that this server expects; `logs`: whether it is to log while it works. */
-export function paramsFor({ meta }: Dialect, params: JsonObject, logs = false): JsonObject {
+/** What a request offers to its server: to read its log, and to put its questions to a person. */
+type Offered = { readonly logs: boolean; readonly asks: boolean };
+
+/** The parameters of a request in the form that this server expects. */
+export function paramsFor({ meta }: Dialect, params: JsonObject, offered?: Offered): JsonObject {
   if (meta === null) return params;
-  const level: JsonObject = logs ? { 'io.modelcontextprotocol/logLevel': 'debug' } : {};
-  return { ...params, _meta: { ...meta, ...level } };
+  const level: JsonObject = offered?.logs ? { 'io.modelcontextprotocol/logLevel': 'debug' } : {};
+  const capabilities: JsonObject = offered?.asks ? ASKING : {};
+  return {
+    ...params,
+    _meta: { ...meta, ...level, 'io.modelcontextprotocol/clientCapabilities': capabilities },
+  };
 }
 
 function hasOf(capabilities: Json | undefined): Dialect['has'] {

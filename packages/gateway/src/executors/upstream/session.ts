@@ -143,7 +143,8 @@ export class Session {
   /** Sends a request to the server; `listeners.onSent` gets the id by which it can be cancelled. */
   request(method: string, params: JsonObject, listeners: RequestListeners): Promise<JsonObject> {
     if (this.#dialect === null) throw new TypeError('Cannot send a request: there was no handshake');
-    const sent = paramsFor(this.#dialect, params, listeners.onLog !== undefined);
+    const offered = { logs: listeners.onLog !== undefined, asks: listeners.onQuestions !== undefined };
+    const sent = paramsFor(this.#dialect, params, offered);
     return this.#peer.request(method, sent, listeners);
   }
 

@@ -32,6 +32,7 @@ async function openSetup({ toml = '', cwd = '' } = {}) {
   const daemon = await openDaemon({
     ...{ stateDir, config: await loadConfig({ stateDir }), listen: '127.0.0.1:0', version: '0.0.0' },
     ...{ cwd: cwd === '' ? work : cwd, pid: 1, clock: systemClock, log },
+    owner: { kind: 'user', name: 'grace' },
     openGateway: async (more) => {
       served.gateway = await openGateway({ ...options, cwd: cwd === '' ? work : cwd, ...more });
       return served.gateway;

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { Peer } from '../../../src/executors/upstream/peer.ts';
-import { askUntilComplete, passQuestion } from '../../../src/executors/upstream/questions.ts';
+import {
+  AskedQuestions,
+  askUntilComplete,
+  passQuestions,
+} from '../../../src/executors/upstream/questions.ts';
 import type { RunAnswer, RunQuestion } from '../../../src/tiers/tier.ts';
 
 function open() {
@@ -59,8 +63,8 @@ describe('a question of a server', () => {
 
   it('is answered by who made the call; a second one at the same time is not', async () => {
     const { peer, sent, say } = open();
-    const onQuestion = async () => ({ action: 'accept', content: { name: 'Ada' } });
-    void peer.request('tools/call', {}, { onQuestion });
+    const onQuestions = async () => ({ question: { action: 'accept', content: { name: 'Ada' } } });
+    void peer.request('tools/call', {}, { onQuestions });
     say(QUESTION);
     say({ ...QUESTION, id: 'q2' });
     expect(sent.at(-1)).toMatchObject({ id: 'q2', error: { code: -32601 } });
@@ -68,34 +72,54 @@ describe('a question of a server', () => {
     await expect.poll(() => sent.at(-1)).toMatchObject({ id: 'q1', result: { content: { name: 'Ada' } } });
   });
 
+  const asking = () => ({ upstream: 'files', asked: new AskedQuestions() });
+
   it('is passed on with the name of its server, and the answer has only the fields of its form', async () => {
-    const asked: RunQuestion[] = [];
+    const shown: RunQuestion[] = [];
     const content = { name: 'Ada', more: 'secret', name2: { nested: true } };
-    const answer = async (question: RunQuestion): Promise<RunAnswer> => {
-      asked.push(question);
-      return { action: 'accept', content };
+    const answer = async (questions: readonly RunQuestion[]): Promise<readonly RunAnswer[]> => {
+      shown.push(...questions);
+      return questions.map(() => ({ action: 'accept', content }));
     };
-    const given = await passQuestion(answer, 'files', { ...QUESTION.params, message: 'Who?' });
-    expect(asked).toMatchObject([{ upstream: 'files', message: 'Who?' }]);
-    expect(given).toEqual({ action: 'accept', content: { name: 'Ada' } });
+    const given = await passQuestions(answer, asking(), { who: QUESTION.params });
+    expect(shown).toMatchObject([{ key: 'who', upstream: 'files', message: 'Who?' }]);
+    expect(given).toEqual({ who: { action: 'accept', content: { name: 'Ada' } } });
   });
 
+  const accept = async (questions: readonly RunQuestion[]): Promise<readonly RunAnswer[]> =>
+    questions.map(() => ({ action: 'accept', content: { name: 'Ada' } }));
+
   it.each([
-    ['sends a person to an address', { mode: 'url', url: 'https://example.com' }],
-    ['has no message', { message: 1 }],
-    ['has a form without end', { requestedSchema: { description: 'x'.repeat(20_000) } }],
-  ])('is cancelled where it %s', async (_, params) => {
-    const answer = async (): Promise<RunAnswer> => ({ action: 'accept', content: {} });
-    expect(await passQuestion(answer, 'files', { ...QUESTION.params, ...params })).toEqual({
-      action: 'cancel',
+    ['sends a person to an address', 'who', { mode: 'url', url: 'https://example.com' }],
+    ['has no message', 'who', { message: 1 }],
+    ['has a form without end', 'who', { requestedSchema: { description: 'x'.repeat(20_000) } }],
+    ['has a key that is not a name', 'who are you', {}],
+  ])('is cancelled where it %s', async (_, key, params) => {
+    const requests = { [key]: { ...QUESTION.params, ...params }, other: QUESTION.params };
+    expect(await passQuestions(accept, asking(), requests)).toEqual({
+      [key]: { action: 'cancel' },
+      other: { action: 'accept', content: { name: 'Ada' } },
     });
-    expect(await passQuestion(answer, 'files', QUESTION.params)).toEqual({ action: 'accept', content: {} });
+  });
+
+  it('is counted and digested with its answer, which another answer changes, and is not in what is recorded', async () => {
+    const factsFor = async (name: string) => {
+      const terms = asking();
+      const answer = async () => [{ action: 'accept', content: { name } } as const];
+      await passQuestions(answer, terms, { who: QUESTION.params });
+      return terms.asked.facts();
+    };
+    const ada = await factsFor('Ada');
+    expect(ada).toEqual({ questions: 1, answers: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(await factsFor('Ada')).toEqual(ada);
+    expect(await factsFor('Bob')).not.toEqual(ada);
+    expect(asking().asked.facts()).toEqual({});
   });
 });
 
 describe('askUntilComplete', () => {
   const form = { method: 'elicitation/create', params: QUESTION.params };
-  const onQuestion = async () => ({ action: 'accept', content: { name: 'Ada' } });
+  const onQuestions = async () => ({ who: { action: 'accept', content: { name: 'Ada' } } });
 
   it('repeats the request with the answers and the state of the server', async () => {
     const sent: JsonObject[] = [];
@@ -107,15 +131,26 @@ describe('askUntilComplete', () => {
       sent.push(params);
       return answers.shift() ?? {};
     };
-    expect(await askUntilComplete({ name: 'a' }, onQuestion, send)).toMatchObject({ resultType: 'complete' });
+    expect(await askUntilComplete({ name: 'a' }, onQuestions, send)).toMatchObject({
+      resultType: 'complete',
+    });
     const inputResponses = { who: { action: 'accept', content: { name: 'Ada' } } };
     expect(sent).toEqual([{ name: 'a' }, { name: 'a', inputResponses, requestState: 'one' }]);
   });
 
-  it('gives up on a server that asks without end, or for something else', async () => {
-    const asks = (inputRequests: JsonObject) => async () => ({ resultType: 'input_required', inputRequests });
-    await expect(askUntilComplete({}, onQuestion, asks({ a: form }))).rejects.toThrow('more than 8 times');
-    const sampling = { method: 'sampling/createMessage', params: {} };
-    await expect(askUntilComplete({}, onQuestion, asks({ a: sampling }))).rejects.toThrow('else than a form');
+  const asks = (inputRequests: JsonObject) => async () => ({ resultType: 'input_required', inputRequests });
+  const sampling = { method: 'sampling/createMessage', params: {} };
+
+  it('gives up on a server that asks without end', async () => {
+    await expect(askUntilComplete({}, onQuestions, asks({ a: form }))).rejects.toThrow('more than 8 times');
+  });
+
+  it.each([
+    ['for sampling', onQuestions, { a: form, b: sampling }, 'sampling'],
+    ['for roots', onQuestions, { a: { method: 'roots/list', params: {} } }, 'roots'],
+    ['where no one can be asked', undefined, { a: form }, 'elicitation'],
+  ])('names the capability that a server lacks when it asks %s', async (_, listener, requests, required) => {
+    const failing = askUntilComplete({}, listener, asks(requests));
+    await expect(failing).rejects.toMatchObject({ code: -32_021, required: [required] });
   });
 });

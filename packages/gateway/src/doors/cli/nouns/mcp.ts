@@ -13,6 +13,7 @@ import { makeLog } from '../../../telemetry/log.ts';
 import { answerEarly } from '../../mcp/answer-early.ts';
 import type { MessageId } from '../../mcp/message.ts';
 import { canAsk } from '../ask.ts';
+import { findDaemon } from '../find-daemon.ts';
 import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
 import { fetchMissing, printFetchError, scriptsNote } from '../package/fetch-missing.ts';
 import { printError } from '../printer.ts';
@@ -23,9 +24,39 @@ const UNNAMED_CLIENT: Principal = { kind: 'agent', name: 'mcp' };
 
 export async function mcp(invocation: Invocation): Promise<number> {
   clientOf(invocation);
+  const relayed = await serveThroughDaemon(invocation);
+  if (relayed !== null) return relayed;
   const answered = await greet(invocation);
   return serveClient(invocation, await invocation.openGateway({ isLasting: true }), answered);
 }
+
+/** Has the daemon of the state directory serve the client; null where none does, and nothing was read. */
+async function serveThroughDaemon(invocation: Invocation): Promise<number | null> {
+  const { edge, signal, print } = invocation;
+  const daemon = await findDaemon(invocation);
+  if (daemon === null) return null;
+  const { relayToDaemon } = await import('../../http/local-relay.ts');
+  const unread = new AbortController();
+  edge.whenUnread(() => unread.abort());
+  const [stdin, stdout] = [edge.stdin as Readable, edge.stdout as Writable];
+  const workspaces = listOf(invocation, 'workspace').map((path) => resolve(edge.cwd, path));
+  const { version, cwd } = edge;
+  const ended = await relayToDaemon(
+    { ...daemon, principal: clientOf(invocation), version, cwd, workspaces, stdin, stdout },
+    AbortSignal.any([signal, unread.signal]),
+  );
+  if (ended === 'refused') return null;
+  return ended === 'ended' ? 0 : printError(print, DAEMON_LOST);
+}
+
+const DAEMON_LOST = new CodedError(
+  'tier/unknown-ending',
+  'Cannot go on: the daemon that served this client (`palisade serve`) has ended',
+  {
+    remedy:
+      'Start the client again; it is then served without the daemon, or by a new one. How calls ended that were running is in `palisade journal search --kind ended`.',
+  },
+);
 
 /** Answers the first request of the client before anything that takes long. */
 function greet({ edge }: Invocation): Promise<MessageId | null> {

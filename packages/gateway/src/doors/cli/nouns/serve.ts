@@ -32,6 +32,7 @@ export async function serve(invocation: Invocation): Promise<number> {
     cwd: edge.cwd,
     clock: edge.clock,
     pid: process.pid,
+    owner: { kind: 'user', name: edge.env.user ?? 'local' },
     listen: textOf(invocation, 'listen') ?? config.http.listen,
   });
   // Clients are served although no one reads the output.

@@ -18,6 +18,10 @@ const CLIENT_AS = {
   'as PRINCIPAL': 'The principal of the client: agent:NAME, user:NAME or service:NAME (default: agent:mcp).',
 };
 
+const OWN_GATEWAY = {
+  embedded: 'Serve the client in this process, even where a daemon serves the state directory.',
+};
+
 const REGISTRY = {
   'registry URL': 'The registry to fetch from (default: that of your npm or pip configuration).',
 };
@@ -39,7 +43,7 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
   },
   mcp: {
     sentence: 'Serve one MCP client over standard input and output, until the input ends.',
-    flags: { ...WORKSPACES, ...READ_ONLY, ...TOOL_HOMES, ...CLIENT_AS },
+    flags: { ...WORKSPACES, ...READ_ONLY, ...TOOL_HOMES, ...CLIENT_AS, ...OWN_GATEWAY },
     examples: ['palisade mcp', 'palisade mcp --as agent:claude-code --workspace ~/projects/site'],
     load: async () => (await import('../nouns/mcp.ts')).mcp,
   },
