@@ -122,6 +122,55 @@ describe('a client of the legacy era that can show forms', () => {
   });
 });
 
+describe('an approval that lasts', () => {
+  const accept = (decision: string) => ({ action: 'accept', content: { decision } });
+  const choicesIn = (form: Message) => form.requestedSchema.properties.decision.enum;
+  const isForm = ({ method }: Message) => method === 'elicitation/create';
+
+  it('is offered for the session and for an hour, and covers that very call alone', async () => {
+    const here = await openSetup();
+    const client = new RawClient(here.mcp);
+    await client.initialize(FORMS);
+    const requested = client.request('tools/call', call());
+    const { params } = await answerAs(client, accept('approve-for-run'));
+    expect(choicesIn(params)).toEqual(['approve', 'approve-for-run', 'approve-for-1h', 'deny']);
+    expect((await requested).result.isError).toBeUndefined();
+    expect((await client.request('tools/call', call())).result.isError).toBeUndefined();
+    expect([here.ran(), client.messages.filter(isForm).length]).toEqual([2, 1]);
+    const other = new RawClient(here.mcp);
+    await other.initialize({});
+    const elsewhere = await other.request('tools/call', call());
+    expect(elsewhere.result.structuredContent.status).toBe('approval_required');
+    client.ask('tools/call', call({ path: '/etc' }));
+    await eventually(() => client.messages.filter(isForm).length).toBe(2);
+    expect(here.ran()).toBe(2);
+  });
+
+  it('ends after an hour', async () => {
+    const here = await openSetup();
+    const client = new RawClient(here.mcp);
+    await answer(client, await ask(client), call(), accept('approve-for-1h'));
+    here.clock.add(59 * 60_000);
+    expect((await client.modern('tools/call', call(), FORMS)).result.resultType).toBe('complete');
+    here.clock.add(2 * 60_000);
+    await ask(client);
+    expect(here.ran()).toBe(2);
+  });
+
+  it('is not given for a run that did not ask', async () => {
+    const here = await openSetup();
+    const silent = new RawClient(here.mcp);
+    await silent.initialize({});
+    await silent.request('tools/call', call());
+    const client = new RawClient(here.mcp);
+    const { result } = await client.modern('tools/call', call(), FORMS);
+    expect(choicesIn(result.inputRequests.approval.params)).toEqual(['approve', 'approve-for-1h', 'deny']);
+    const forced = await answer(client, result.requestState, call(), accept('approve-for-run'));
+    expect(forced.result.structuredContent.status).toBe('approval_required');
+    expect(here.ran()).toBe(0);
+  });
+});
+
 describe('a client that cannot ask its user', () => {
   const NO_APPROVER: Caller = { ...CALLER, approver: null };
   it.each<[string, string | undefined, Json, Caller]>([
