@@ -228,11 +228,17 @@ const capabilities =
     ? { tools: { listChanged: true } }
     : { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
 
-/** With PART=changing it is another server, whose one tool changes its list: Palisade takes the server's tools away. */
-const changing = { isChanged: false, onListed: () => undefined };
+/**
+ * With PART=changing it is another server, one of whose tools changes the list. Palisade then takes all tools of the server
+ * away, so that it can be done once: it is, at the call at which the suite looks for the notification.
+ */
+const CHANGING_CALL = 3;
+const changing = { calls: 0, isChanged: false, onListed: () => undefined };
 const CHANGING_TOOLS = {
   start: () => content(text('Started.')),
   test_trigger_tool_change: async () => {
+    changing.calls += 1;
+    if (changing.calls < CHANGING_CALL) return content(text('Not yet.'));
     changing.isChanged = true;
     const listed = new Promise((resolve) => {
       changing.onListed = resolve;
