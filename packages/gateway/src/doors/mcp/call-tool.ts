@@ -37,6 +37,7 @@ const RUN_META_KEY = 'dev.palisade/run';
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const SHOWN_NAME_CHARS = 128;
 const METHOD = 'tools/call';
+const FULL = ['door/rate-limited', 'Cannot take the call: as many as may be are running already'] as const;
 
 type Params = CallToolRequest['params'];
 type CallAnswer = CallToolResult | InputRequiredResult;
@@ -45,9 +46,6 @@ type CallAnswer = CallToolResult | InputRequiredResult;
 export async function callTool(asking: Asking, params: Params): Promise<CallAnswer> {
   const { door, client, ctx } = asking;
   const { credential } = client.caller;
-  if (door.calls.isFull(credential)) {
-    return turnedAway('door/rate-limited', 'Cannot take the call: as many as may be are running already');
-  }
   const { onCancelled } = client;
   if (onCancelled !== undefined)
     ctx.mcpReq.signal.addEventListener('abort', () => onCancelled(ctx.mcpReq.id), { once: true });
@@ -94,6 +92,8 @@ async function runAndAsk(
   const about = aboutState(asking, METHOD, make());
   if (about !== null && 'open' in about)
     return tell(asking, await resumeCall(asking, METHOD, about.open, hearing), listed);
+  // A call that waits for an answer holds its place; only another one needs a free one.
+  if (asking.door.calls.isFull(asking.client.caller.credential)) return turnedAway(...FULL);
   if (about !== null) {
     await bringAnswer(asking, make(), about.approval);
     return tell(asking, await run(), listed);

@@ -88,6 +88,7 @@ async function completeUpstream(
 ): Promise<CompleteResult> {
   const input = { ref, argument, ...(context?.arguments === undefined ? {} : { context }) } as JsonObject;
   const { door, client, ctx } = asking;
+  requirePlace(asking);
   const call = callOf(asking, { tool: complete, input });
   const ending = invoke(door.gateway, call, ctx.mcpReq.signal);
   const { output, _meta } = outputOf(asking, await door.calls.track(client.caller.credential, ending));
@@ -108,6 +109,7 @@ async function fetchOrAsk(
   const call = callOf(asking, fetching);
   const about = aboutState(asking, method, call);
   if (about !== null && !('open' in about)) throw invalidState();
+  if (about === null) requirePlace(asking);
   const hearing = { onLog: relayLog(asking) };
   const answering =
     about === null ? runCall(asking, method, call, hearing) : resumeCall(asking, method, about.open, hearing);
@@ -115,9 +117,13 @@ async function fetchOrAsk(
   return isRun(answer) ? outputOf(asking, answer.ended, fetching.uri) : answer;
 }
 
-function callOf({ door, client, ctx }: Asking, { tool, input }: Fetching): ToolCall {
+/** A call that waits for an answer holds its place; only another one needs a free one. */
+function requirePlace({ door, client }: Asking): void {
   if (door.calls.isFull(client.caller.credential))
     throw new ProtocolError(ProtocolErrorCode.InternalError, 'As many calls as may be are running already');
+}
+
+function callOf({ door, client, ctx }: Asking, { tool, input }: Fetching): ToolCall {
   const asked = askedCall(client, ctx, { name: tool.id, arguments: input }, undefined);
   return doorCall(door.gateway, client.caller, asked);
 }

@@ -1,70 +1,14 @@
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { expect, onTestFinished, test } from 'vitest';
-import { readEnvironment } from '../../../src/config/environment.ts';
-import { loadConfig } from '../../../src/config/load.ts';
-import type { Log } from '../../../src/core/log.ts';
-import type { Edge } from '../../../src/doors/cli/verb.ts';
-import { openDaemon } from '../../../src/doors/http/open-daemon.ts';
-import type { Gateway, Opened } from '../../../src/invoke/gateway.ts';
-import { type OpenOptions, openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
-import { CHECKED } from '../../fixture/checked.ts';
-import { PERMIT_ALL } from '../../fixture/gateway.ts';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/open.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
-import { type Ran, runInside } from './fake-edge.ts';
+import { openSetup, withFlags } from './daemon-setup.ts';
+import type { Ran } from './fake-edge.ts';
 
-/* Commands and a daemon on one state directory, inside one process. How often a command opened a gateway tells who ran. */
+/* What commands do through the daemon of their state directory, and without it. */
 
 const ECHO = ['call', 'palisade.echo', '--input', '{"message":"hi"}'];
-const env = readEnvironment({}, { username: 'ada', homedir: '/nowhere' });
-
-async function openSetup({ toml = '', cwd = '' } = {}) {
-  const stateDir = join(tempDir(), 'state');
-  const work = tempDir();
-  writeFileSync(join(work, 'Makefile'), '');
-  mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
-  writeFileSync(join(stateDir, 'policies', 'all.cedar'), PERMIT_ALL);
-  writeFileSync(join(stateDir, 'palisade.toml'), toml.replaceAll('WORK', work));
-  const options = { stateDir, env, version: '0.0.0', checked: CHECKED };
-  const served: { gateway: Opened<Gateway> | null } = { gateway: null };
-  const logged: [string, string][] = [];
-  const log: Log = (level, event) => void logged.push([level, event]);
-  const daemon = await openDaemon({
-    ...{ stateDir, config: await loadConfig({ stateDir }), listen: '127.0.0.1:0', version: '0.0.0' },
-    ...{ cwd: cwd === '' ? work : cwd, pid: 1, clock: systemClock, log },
-    owner: { kind: 'user', name: 'grace' },
-    openGateway: async (more) => {
-      served.gateway = await openGateway({ ...options, cwd: cwd === '' ? work : cwd, ...more });
-      return served.gateway;
-    },
-  });
-  let isClosed = false;
-  const close = async () => {
-    if (!isClosed) await daemon.close();
-    isClosed = true;
-  };
-  onTestFinished(close);
-  const opened = { times: 0 };
-  const run = (words: readonly string[], parts: Partial<Edge> = {}): Promise<Ran> =>
-    runInside(withFlags(words, ['--state', stateDir]), {
-      ...{ env, cwd: work, clock: systemClock, random: systemRandom },
-      openGateway: (asked) => {
-        opened.times += 1;
-        return openGateway({ ...(asked as OpenOptions), checked: CHECKED });
-      },
-      ...parts,
-    });
-  const countRunning = () => served.gateway?.running.size;
-  return { stateDir, run, opened, close, work, countRunning, logged };
-}
-
-/** Flags stand before the words of a command. */
-function withFlags(words: readonly string[], flags: readonly string[]): readonly string[] {
-  const end = words.indexOf('--');
-  const at = end === -1 ? words.length : end;
-  return [...words.slice(0, at), ...flags, ...words.slice(at)];
-}
 
 /** Everything but what differs from call to call. */
 function comparable({ status, out, err }: Ran) {
@@ -224,99 +168,4 @@ test.each([
   const { status, err } = await run(words);
   expect(status).toBe(1);
   expect(err).toContain('palisade serve');
-});
-
-/** `palisade mcp` as a client starts it; what it answers, by the id of the request. */
-function openClient(
-  run: (words: readonly string[], parts: Partial<Edge>) => Promise<Ran>,
-  words: readonly string[],
-) {
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const answers = new Map<number, Record<string, unknown>>();
-  let text = '';
-  stdout.on('data', (chunk: Buffer) => {
-    const lines = (text + chunk.toString()).split('\n');
-    text = lines.pop() ?? '';
-    for (const line of lines) {
-      const message = JSON.parse(line);
-      if (message.id !== undefined) answers.set(message.id, message.result ?? message.error);
-    }
-  });
-  const ask = async (id: number, method: string, params: object) => {
-    stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-    await expect.poll(() => answers.get(id), { timeout: 20_000 }).toBeDefined();
-    return answers.get(id);
-  };
-  const send = (id: number, method: string, params: object) =>
-    void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-  return { stdin, ask, send, ended: run(['mcp', ...words], { stdin, stdout }) };
-}
-
-const HELLO = {
-  protocolVersion: '2025-11-25',
-  capabilities: {},
-  clientInfo: { name: 'test', version: '1' },
-};
-
-test('an MCP client is served by the daemon as it is without it', async () => {
-  const { run, opened } = await openSetup();
-  const seen = [];
-  for (const words of [
-    ['--as', 'agent:bob'],
-    ['--as', 'agent:bob', '--embedded'],
-  ]) {
-    const client = openClient(run, words);
-    const hello = await client.ask(1, 'initialize', HELLO);
-    const listed = await client.ask(2, 'tools/list', {});
-    const called = await client.ask(3, 'tools/call', { name: 'palisade_echo', arguments: { message: 'hi' } });
-    client.stdin.end();
-    const { status, err } = await client.ended;
-    const { content, structuredContent } = called ?? {};
-    seen.push({ hello, listed, content, structuredContent, status, err });
-  }
-  expect(seen[0]).toEqual(seen[1]);
-  expect(seen[0]).toMatchObject({ structuredContent: { message: 'hi' }, status: 0, err: '' });
-  expect(opened.times).toBe(1);
-  const { out } = await run(['journal', 'search', '--kind', 'ended', '--json', '--tool', 'palisade.echo'], {
-    openRecords: (options) => openRecords(options),
-  });
-  const { records } = JSON.parse(out) as { records: { principal: string }[] };
-  expect(records.map(({ principal }) => principal)).toEqual(['agent:bob', 'agent:bob']);
-});
-
-test('the calls of an MCP client are cancelled and recorded by the daemon when its input ends', async () => {
-  const { run, countRunning } = await openSetup();
-  const client = openClient(run, []);
-  await client.ask(1, 'initialize', HELLO);
-  client.send(2, 'tools/call', { name: 'palisade_sleep', arguments: { ms: 60_000 } });
-  await expect.poll(countRunning, { timeout: 20_000 }).toBe(1);
-  client.stdin.end();
-  expect((await client.ended).status).toBe(0);
-  expect(countRunning()).toBe(0);
-});
-
-test('an MCP client whose daemon ends is told so, with what to do', async () => {
-  const { run, close } = await openSetup();
-  const client = openClient(run, []);
-  await client.ask(1, 'initialize', HELLO);
-  await close();
-  const { status, err } = await client.ended;
-  expect(status).not.toBe(0);
-  expect(err).toContain('Start the client again');
-});
-
-test.each<[string, readonly string[], Partial<Edge>]>([
-  ['was started in another directory', [], { cwd: '/usr' }],
-  ['is granted another directory', ['--workspace', 'ANOTHER'], {}],
-  ['is granted a file to read', ['--read-only', '/usr/share'], {}],
-])('an MCP client that %s is served by its own process', async (_, words, parts) => {
-  const { run, opened } = await openSetup();
-  const another = tempDir();
-  const own = words.map((word) => word.replace('ANOTHER', another));
-  const client = openClient((argv, more) => run(argv, { ...more, ...parts }), own);
-  await client.ask(1, 'initialize', HELLO);
-  await client.ask(2, 'tools/list', {});
-  client.stdin.end();
-  expect((await client.ended).status).toBe(0);
-  expect(opened.times).toBe(1);
 });

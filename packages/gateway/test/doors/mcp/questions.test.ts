@@ -44,11 +44,11 @@ function askingTier(heard: RunAnswer[], message: string): Tier {
   };
 }
 
-async function openSetup(message = 'Who?') {
+async function openSetup(message = 'Who?', toml = '') {
   const heard: RunAnswer[] = [];
   const clock = testClock();
   const tool = makeTool('a.asks', async () => ({}));
-  const opened = await openTestGateway({ policies: PERMIT_ALL, clock, tools: [tool] });
+  const opened = await openTestGateway({ policies: PERMIT_ALL, clock, tools: [tool], toml });
   const executors = { ...opened.executors, builtin: askingTier(heard, message) };
   const gateway = { ...opened, executors };
   return { gateway, mcp: openMcp(gateway), heard, clock };
@@ -178,4 +178,14 @@ it('a call that waits for an answer can be cancelled by its id, and the client i
   here.gateway.running.cancel(running?.callId ?? '');
   await eventually(() => endings(here).length).toBe(1);
   expect((await answer(client, state)).result.structuredContent.code).toBe('tier/cancelled');
+});
+
+it('calls that wait count among those at once, and are answered although no other may begin', async () => {
+  const here = await openSetup('Who?', '[http]\ncalls_at_once = 1\n');
+  const client = new RawClient(here.mcp);
+  const state = await ask(client);
+  const { result } = await client.modern('tools/call', call({ rounds: 2 }), FORMS);
+  expect(result.structuredContent.code).toBe('door/rate-limited');
+  expect((await answer(client, state)).result.resultType).toBe('complete');
+  await ask(client);
 });
