@@ -63,7 +63,7 @@ export function resultOf(tier: CommandTier, finished: Finished, switches: Switch
   const verdict = withNetworkHint(proven(finished) ?? verdictOf(ran), finished);
   const report = reportOf(terms, network?.facts() ?? null);
   const forwarded = reportPorts(finished.ports.facts());
-  const hints = verdict === null ? [] : hintsOf(tier, finished, switches);
+  const hints = hintsOf(tier, finished, { switches, hasFailed: verdict !== null });
   const output = {
     ...outputOfRun(ran, verdict?.limit ?? null),
     ...left.output,
@@ -97,11 +97,16 @@ export function resultOf(tier: CommandTier, finished: Finished, switches: Switch
   };
 }
 
-/** Only a jail keeps anything from a command that failed. */
-function hintsOf({ name }: CommandTier, { end, terms, network }: Finished, switches: Switches) {
+type HintOptions = { readonly switches: Switches; readonly hasFailed: boolean };
+
+/** Only a jail keeps anything from a command. */
+function hintsOf({ name }: CommandTier, { end, terms, network }: Finished, options: HintOptions) {
   if (name !== 'c') return [];
+  const { switches, hasFailed } = options;
   const decisions = network?.facts().decisions ?? [];
-  return hintsFor(terms, { decisions, stderr: Buffer.from(end.stderr).toString() }, switches);
+  // Most commands succeed and print no error; nothing of them is read.
+  if (!hasFailed && decisions.length === 0 && end.stderr.length === 0) return [];
+  return hintsFor(terms, { decisions, stderr: Buffer.from(end.stderr).toString(), hasFailed }, switches);
 }
 
 function failedWith({ code, message }: Pick<Verdict, 'code' | 'message'>, output: Json, truncated: boolean) {

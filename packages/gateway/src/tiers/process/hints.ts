@@ -12,6 +12,8 @@ import type { LauncherStatus } from '../child/status.ts';
 export type Switches = {
   readonly host: (host: string) => string;
   readonly path: (path: string) => string;
+  /** For a program that a shell did not find. */
+  readonly program?: (name: string) => string;
   /** For an address at which nothing listened; commands test servers of their own, so they are told nothing. */
   readonly address?: (address: string) => string;
 };
@@ -39,35 +41,63 @@ const REFUSED = /connect E(?:CONNREFUSED|NETUNREACH) (\[?[0-9a-f:.]+\]?:\d{1,5})
 const MISSING =
   /ENOENT|EACCES|No such file or directory|Permission denied|Cannot find module|can't open file/i;
 const PATH = /(?<![A-Za-z0-9_.~:/-])\/[A-Za-z0-9_.@+/-]{1,500}/g;
+/** What a shell or `env` prints of a program that it does not find. */
+const NOT_FOUND = /(?:^|: )['‘]?([A-Za-z0-9][A-Za-z0-9_.+-]{0,63})['’]?: (?:command not found|not found)$/gm;
+/** Settings and credentials in a home: no hint proposes to open them. */
+const PRIVATE = /^\/(?:root|home\/[^/]+|Users\/[^/]+)\/\./;
 /** In every sandbox, whatever is granted. */
 const PRESENT: readonly string[] = [...SYSTEM_PATHS, '/etc', '/tmp', '/dev', '/proc', '/run'];
 
-/** Which hosts and paths the sandbox kept from a command, each with the switch that would allow it. */
+type Seen = {
+  readonly decisions: readonly Decided[];
+  readonly stderr: string;
+  /** A command that succeeded, `curl HOST | head` for example, may have missed a host; the rest it coped with. */
+  readonly hasFailed: boolean;
+};
+
+/** What the sandbox kept from a command, each with the switch that would allow it. */
 export function hintsFor(
-  { workspace, readOnly }: Pick<ProcessTerms, 'workspace' | 'readOnly'>,
-  { decisions, stderr }: { readonly decisions: readonly Decided[]; readonly stderr: string },
+  terms: Pick<ProcessTerms, 'workspace' | 'readOnly'>,
+  { decisions, stderr, hasFailed }: Seen,
   switches: Switches,
 ): readonly string[] {
   const text = stderr.slice(-READ_CHARS);
+  const { address = () => '', program = () => '' } = switches;
+  const hosts = hostsIn(text, decisions).map(
+    (host) => `${host} is not an allowed host. ${switches.host(host)}`,
+  );
+  if (!hasFailed) return hosts.slice(0, MOST_HINTS);
+  const dialled = [...text.matchAll(REFUSED)].map(([, found = '']) => address(spelled(found)));
+  const programs = [...text.matchAll(NOT_FOUND)].map(([, name = '']) => program(name));
+  const paths = missingPaths(text, terms).map((path) =>
+    PRIVATE.test(path)
+      ? `${path} is outside the sandbox, like all settings and credentials of a home.`
+      : `${path} is outside the sandbox. ${switches.path(path)}`,
+  );
+  const all = [...hosts, ...dialled, ...programs, ...paths].filter((sentence) => sentence !== '');
+  return [...new Set(all)].slice(0, MOST_HINTS);
+}
+
+/** The hosts that the proxy denied because no entry allows them, and those that could not be resolved. */
+function hostsIn(text: string, decisions: readonly Decided[]): readonly string[] {
   const unlisted = decisions.filter(({ verdict, rule }) => verdict === 'deny' && rule === null);
   const refused = unlisted.map(({ host, port }) => entryOf(host, port));
   const unresolved = UNRESOLVED.flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, host = '']) => host),
   );
-  const dialled = [...text.matchAll(REFUSED)].map(([, address = '']) => spelled(address));
-  const { address: sayAddress = () => '' } = switches;
+  return [...new Set([...refused, ...unresolved])].map(inert);
+}
+
+/** The absolute paths in lines that report something missing, but for those that every sandbox or this one has. */
+function missingPaths(
+  text: string,
+  { workspace, readOnly }: Pick<ProcessTerms, 'workspace' | 'readOnly'>,
+): readonly string[] {
   const lines = text.split('\n').filter((line) => MISSING.test(line));
   const present = [workspace, ...readOnly, ...PRESENT];
-  const missing = lines
+  return lines
     .flatMap((line) => line.match(PATH) ?? [])
     .filter((path) => !present.some((root) => path === root || path.startsWith(`${root}/`)));
-  return [
-    ...[...new Set([...refused, ...unresolved])].map(
-      (host) => `${inert(host)} is not an allowed host. ${switches.host(inert(host))}`,
-    ),
-    ...[...new Set(dialled)].map(sayAddress).filter((sentence) => sentence !== ''),
-    ...[...new Set(missing)].map((path) => `${path} is outside the sandbox. ${switches.path(path)}`),
-  ].slice(0, MOST_HINTS);
 }
 
 /** Node writes an IPv6 address without brackets. */
@@ -123,6 +153,8 @@ export const COMMAND_SWITCHES: Switches = {
     `Allow it with --allow-host ${host} of palisade exec, or with process.egress_hosts in palisade.toml.`,
   path: (path) =>
     `Allow it with --read-only ${path} of palisade exec, or with process.read_only in palisade.toml.`,
+  program: (name) =>
+    `${name} is not in the sandbox. If it is installed in your home, show it with --tool-homes '*' of palisade exec, or with process.tool_homes in palisade.toml.`,
 };
 
 /** For MCP servers. */

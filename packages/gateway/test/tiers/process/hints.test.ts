@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { COMMAND_SWITCHES, hintsFor, SERVER_SWITCHES } from '../../../src/tiers/process/hints.ts';
 
 const TERMS = { workspace: '/srv/work', readOnly: ['/opt/tools'] };
-const hints = (stderr: string) => hintsFor(TERMS, { decisions: [], stderr }, SERVER_SWITCHES);
+const hints = (stderr: string) =>
+  hintsFor(TERMS, { decisions: [], stderr, hasFailed: true }, SERVER_SWITCHES);
 
 describe('hintsFor', () => {
   it.each([
@@ -23,13 +24,13 @@ describe('hintsFor', () => {
     expect(hints(stderr)).toEqual([
       expect.stringContaining(`Allow a service of this machine with --allow-host ${address}, `),
     ]);
-    expect(hintsFor(TERMS, { decisions: [], stderr }, COMMAND_SWITCHES)).toEqual([]);
+    expect(hintsFor(TERMS, { decisions: [], stderr, hasFailed: true }, COMMAND_SWITCHES)).toEqual([]);
   });
 
   it('names what the proxy denied because no entry allows it, once, with its port', () => {
     const denied = { verdict: 'deny', rule: null, host: 'a.example', port: 8443 };
     const decisions = [denied, denied, { ...denied, rule: '!b.example', host: 'b.example' }];
-    const told = hintsFor(TERMS, { decisions, stderr: '' }, COMMAND_SWITCHES);
+    const told = hintsFor(TERMS, { decisions, stderr: '', hasFailed: true }, COMMAND_SWITCHES);
     expect(told).toEqual([expect.stringContaining('--allow-host a.example:8443 ')]);
   });
 
@@ -52,6 +53,27 @@ describe('hintsFor', () => {
     ['a line that is not an error', 'wrote /opt/data/a.json'],
   ])('says nothing of %s', (_, stderr) => {
     expect(hints(stderr)).toEqual([]);
+  });
+
+  it.each([
+    ['bash: line 1: cargo: command not found', 'cargo'],
+    ['sh: 1: pnpm: not found', 'pnpm'],
+  ])('names the switch for tools of the home after %s, to commands alone', (stderr, name) => {
+    const told = hintsFor(TERMS, { decisions: [], stderr, hasFailed: true }, COMMAND_SWITCHES);
+    expect(told).toEqual([expect.stringContaining(`${name} is not in the sandbox. If it is installed`)]);
+    expect(hints(stderr)).toEqual([]);
+  });
+
+  it.each(['/root/.ssh/id_rsa', '/home/ada/.aws/credentials'])('proposes no way to %s', (path) => {
+    const [told = ''] = hints(`cat: ${path}: No such file or directory`);
+    expect(told).toContain(`${path} is outside the sandbox`);
+    expect(told).not.toContain('--read-only');
+  });
+
+  it('tells a command that succeeded of hosts that it missed, and of nothing else', () => {
+    const stderr = 'curl: (6) Could not resolve host: a.example\ncat: /opt/x: No such file or directory';
+    const told = hintsFor(TERMS, { decisions: [], stderr, hasFailed: false }, COMMAND_SWITCHES);
+    expect(told).toEqual([expect.stringContaining('--allow-host a.example ')]);
   });
 
   it('is short, whatever a command prints', () => {
