@@ -24,6 +24,7 @@ Everything that does not go well is a problem document (\`application/problem+js
 /** What the tags of the operations are about. */
 const TAGS: Readonly<Record<string, string>> = {
   calls: 'Calls of tools: made, followed, looked at, cancelled.',
+  undo: 'What commands changed in their workspaces, and how it is taken back.',
   tools: 'What can be called.',
   approvals: 'Questions that policies put to people.',
   budgets: 'What may be used up, and what is left.',
