@@ -59,7 +59,7 @@ test.each(['b', 'c'])('a command in tier %s starts with room for one file', asyn
   expect(end.output?.stdout).toMatch(/^Max open files +4 +4 /m);
   const two = await gateway.run({
     command: 'cmp',
-    args: ['/etc/hosts', '/etc/passwd'],
+    args: ['/proc/self/limits', '/proc/self/status'],
     tier,
     limits: { open_files: 4 },
   });

@@ -18,15 +18,16 @@
  * there is one, is the parent of the launchers. It alone stays dumpable, because the gateway opens pipes through it.
  *
  * With net=1 the command has a network namespace with only lo. The launcher creates the listening sockets there and
- * sends them to the gateway, so that a run can reach the gateway and nothing else, without a process between the two.
+ * sends them to the gateway, so that a run can reach the gateway and nothing else, without a process between the two. With
+ * port=N the supervisor connects to that port of loopback whenever the gateway asks, and sends it the connected socket.
  *
  * There is no heap and no stdio: buffers are static and bounded, and between fork and exec there are only system calls.
  * A step that fails ends the start, and never leads to a run with fewer limits than requested.
  *
  * One launch uses the files in this order: options and arguments (what is requested), descriptors, identity, network,
  * namespaces, workspace (where it runs), executable and sha256 (what runs), supervise, tree, account, output and tail (the
- * parent's side), connects (what the command asks it), command, confine, facts and gate (the command's side, up to its exec). text, report, proc, mounts and
- * signals serve all of them.
+ * parent's side), connects (what the command asks it), ports (what the gateway asks it), command, confine, facts and gate
+ * (the command's side, up to its exec). text, report, proc, mounts and signals serve all of them.
  */
 #include <string.h>
 #include <unistd.h>

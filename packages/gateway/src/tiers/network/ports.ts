@@ -10,7 +10,7 @@ import { CodedError } from '../../core/coded-error.ts';
 import { formatPort, type PortForward, urlOfPort } from '../../core/ports.ts';
 import type { AddDescriptor, LiveChild } from '../child/child.ts';
 
-/** Connections of one run at once; further ones are reset. */
+/** Connections of one port at once; further ones are reset. */
 const MOST_CONNECTIONS = 1_024;
 /** How long connections may outlast their run. */
 const LINGER_MS = 1_000;
