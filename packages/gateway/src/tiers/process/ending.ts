@@ -22,7 +22,7 @@ import type { RunNetwork } from '../network/networks.ts';
 import { type RunPorts, reportPorts } from '../network/ports.ts';
 import { reportOf } from '../network/report.ts';
 import type { RunResult } from '../tier.ts';
-import { hintsFor, type Switches, withNetworkHint } from './hints.ts';
+import { hintsOf, type Switches, withNetworkHint } from './hints.ts';
 import type { LeftBehind } from './left-behind.ts';
 import type { CommandTier } from './plan.ts';
 import { limitsHeld } from './proof.ts';
@@ -63,7 +63,8 @@ export function resultOf(tier: CommandTier, finished: Finished, switches: Switch
   const verdict = withNetworkHint(proven(finished) ?? verdictOf(ran), finished);
   const report = reportOf(terms, network?.facts() ?? null);
   const forwarded = reportPorts(finished.ports.facts());
-  const hints = hintsOf(tier, finished, { switches, hasFailed: verdict !== null });
+  // Only a jail keeps anything from a command.
+  const hints = tier.name === 'c' ? hintsOf({ ...finished, hasFailed: verdict !== null }, switches) : [];
   const output = {
     ...outputOfRun(ran, verdict?.limit ?? null),
     ...left.output,
@@ -95,18 +96,6 @@ export function resultOf(tier: CommandTier, finished: Finished, switches: Switch
     execution: { tier: tier.name, executor: tier.executor, isolation },
     ...(report.record === null ? {} : { egress: report.record }),
   };
-}
-
-type HintOptions = { readonly switches: Switches; readonly hasFailed: boolean };
-
-/** Only a jail keeps anything from a command. */
-function hintsOf({ name }: CommandTier, { end, terms, network }: Finished, options: HintOptions) {
-  if (name !== 'c') return [];
-  const { switches, hasFailed } = options;
-  const decisions = network?.facts().decisions ?? [];
-  // Most commands succeed and print no error; nothing of them is read.
-  if (!hasFailed && decisions.length === 0 && end.stderr.length === 0) return [];
-  return hintsFor(terms, { decisions, stderr: Buffer.from(end.stderr).toString(), hasFailed }, switches);
 }
 
 function failedWith({ code, message }: Pick<Verdict, 'code' | 'message'>, output: Json, truncated: boolean) {

@@ -55,6 +55,24 @@ type Seen = {
   readonly hasFailed: boolean;
 };
 
+type Jailed = {
+  readonly terms: Pick<ProcessTerms, 'workspace' | 'readOnly'>;
+  readonly network: { readonly facts: () => { readonly decisions: readonly Decided[] } } | null;
+  readonly end: { readonly stderr: Uint8Array };
+  readonly hasFailed: boolean;
+};
+
+/** The hints for a command that has ended in a jail. */
+export function hintsOf(
+  { terms, network, end: { stderr }, hasFailed }: Jailed,
+  switches: Switches,
+): readonly string[] {
+  const decisions = network?.facts().decisions ?? [];
+  // Most commands succeed and print no error; nothing of them is read.
+  if (!hasFailed && decisions.length === 0 && stderr.length === 0) return [];
+  return hintsFor(terms, { decisions, stderr: Buffer.from(stderr).toString(), hasFailed }, switches);
+}
+
 /** What the sandbox kept from a command, each with the switch that would allow it. */
 export function hintsFor(
   terms: Pick<ProcessTerms, 'workspace' | 'readOnly'>,
