@@ -99,9 +99,9 @@ while True:
     try: socket.create_connection(('192.0.2.1', 80), timeout=1)
     except OSError: time.sleep(0.1)`;
   const limits = { wall_ms: 2000 };
-  const trying = await gateway.run({ command: 'python3', args: ['-c', tries], limits });
+  const trying = await run({ command: 'python3', args: ['-c', tries], limits });
   expect(trying.message).toContain('This run had no network: allow a host with');
-  const waiting = await gateway.run({ command: 'sleep', args: ['60'], limits });
+  const waiting = await run({ command: 'sleep', args: ['60'], limits });
   expect(waiting).toMatchObject({ code: 'tier/timed-out' });
   expect(waiting.message).not.toContain('network');
 });
