@@ -34,12 +34,20 @@ describe('an upstream server that misbehaves', () => {
     ['writing what nobody asked for', 'files.floods', /messages that answer nothing/],
     ['writing a line without an end', 'files.endless', /a message of more than/],
     ['answering without content', 'files.contentless', /without content/],
-    ['asking for input that nobody gives', 'files.wantsinput', /request for more input/],
   ])('by %s fails that call, and the next one goes well', async (_, tool, message) => {
     const up = await openUpstream();
     expect(await up.call(tool)).toMatchObject({
       code: 'tier/upstream-failed',
       message: expect.stringMatching(message),
+    });
+    await expectToRecover(up);
+  });
+
+  test('by asking for input where no one can be asked fails that call, and the next one goes well', async () => {
+    const up = await openUpstream();
+    expect(await up.call('files.wantsinput')).toMatchObject({
+      code: 'tier/tool-error',
+      message: expect.stringContaining('-32021: The server asked its client for elicitation'),
     });
     await expectToRecover(up);
   });
