@@ -9,7 +9,7 @@ import type { Runner } from '../network/networks.ts';
 import type { Execution } from '../tier.ts';
 import type { Recorded } from '../undo/recording.ts';
 import type { Recordings } from '../undo/recordings.ts';
-import { type Baseline, readBaseline, takeProtectedSnapshot } from '../workspace/baseline.ts';
+import { type Baseline, readBaseline, takeProtectedSnapshot, withoutPlanted } from '../workspace/baseline.ts';
 import { FINDINGS } from '../workspace/findings.table.ts';
 import { HeldDirectory, type HeldWorkspace } from '../workspace/held-directory.ts';
 import { diffSnapshots, type Finding, findingsIn, firstOf } from '../workspace/hygiene.ts';
@@ -98,11 +98,14 @@ export async function lookBefore(kit: LookKit, run: Beginning): Promise<Before |
     undo.push(() => root.close());
     const snapshot = await takeProtectedSnapshot(root, { workspace });
     const nowMs = kit.clock.nowMs();
-    const baseline =
-      shared.baseline ?? others ?? newBaseline(kit, run, readBaseline(root, snapshot, { workspace, nowMs }));
+    const oldest = shared.baseline ?? others;
+    const own = oldest ?? readBaseline(root, snapshot, { workspace, nowMs });
+    const baseline = oldest ?? newBaseline(kit, run, own);
     shared.baseline = baseline;
     if (run.isKept) undo.push(keepRun(kit, run, { baseline, nowMs }));
-    const recording = await beginRecording(kit, run, { root, snapshot });
+    const isAlone = oldest == null && baseline === own;
+    const known = isAlone ? snapshot : withoutPlanted(snapshot, workspace, baseline);
+    const recording = await beginRecording(kit, run, { root, snapshot: known });
     if (recording !== null) undo.push(() => recording.close());
     return { root, snapshot, baseline, recording, close };
   } catch (error) {

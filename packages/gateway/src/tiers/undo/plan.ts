@@ -46,6 +46,7 @@ export type Present = {
 export const OWNER_ALL = 0o700;
 export const CHANGED_SINCE = 'it was changed after the command';
 const NOT_EMPTY = 'it has names that the command did not make';
+const PLANTED = 'it is a protected file, which another run was writing when the command began';
 const NO_COPY = 'there is no copy of it from before the command';
 
 type Judged = { readonly step?: Step; readonly conflict?: string; readonly missing?: string };
@@ -84,6 +85,7 @@ function judge({ path, former, left }: Name, present: Present, isForced: boolean
   const act = actOf(goal, now);
   const step: Step = { path, act, present: now, goal, pointer };
   if (goal === null || ['directory', 'symlink'].includes(goal.kind) || act === 'mode') return { step };
+  if (goal.kind === 'unknown') return { missing: PLANTED };
   if (goal.kind !== 'file') return { missing: `a ${nounOf(goal.kind)} cannot be made again` };
   return pointer === null ? { missing: NO_COPY } : { step };
 }

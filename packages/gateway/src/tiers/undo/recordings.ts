@@ -5,6 +5,7 @@
  */
 
 import { isWithin } from '../../core/paths.ts';
+import { orElse } from '../../core/result.ts';
 import { openedPath } from '../../runner/forbidden.ts';
 import { takeProtectedSnapshot } from '../workspace/baseline.ts';
 import { HeldDirectory, type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
@@ -46,6 +47,11 @@ export class Recordings {
     this.#options = options;
   }
 
+  /** The most bytes that are kept of all workspaces. */
+  get totalBytes(): number {
+    return this.#options.settings.snapshotTotalBytes;
+  }
+
   /** Whether a command runs now, in any gateway. */
   isRunning(id: string): boolean {
     return this.#options.records.begun().some((run) => run.id === id && this.#isLive(run));
@@ -56,9 +62,16 @@ export class Recordings {
     const { records, clock, settings } = this.#options;
     const { id, tenant, principal, command, workspace, starter, held, root, snapshot } = run;
     let copier: Copier | null = null;
+    let remove: () => void = () => undefined;
     try {
       const where = { tenant, principal, workspace, identity: held.identity, born: held.born };
       const place = records.placeOf(where);
+      const beside = records.begun().map((each) => each.id);
+      const { complete: isWhole, isSparse } = snapshot;
+      const about = { ...where, id, command, of: null, starter, beside, isWhole, isSparse };
+      // Boundary: from here on the copies are in use, though no tree names them yet, and no undo begins.
+      remove = records.begin({ ...about, startedMs: clock.nowMs(), tree: '' });
+      this.#running.add(id);
       const last = this.#lastTree(place);
       copier = new Copier({
         root,
@@ -77,12 +90,8 @@ export class Recordings {
         (isHeavy) => clock.monotonicMs() - sinceMs >= (isHeavy ? heavyMs : settings.snapshotWaitMs),
       );
       const tree = this.#keepTree(place, { id, copier, snapshot, last });
-      const beside = records.begun().map((each) => each.id);
-      const { complete: isWhole, isSparse } = snapshot;
-      const startedMs = clock.nowMs();
-      const record = { ...where, id, command, of: null, startedMs, starter, beside, tree, isWhole, isSparse };
-      const remove = records.begin(record);
-      this.#running.add(id);
+      const record = { ...about, startedMs: clock.nowMs(), tree };
+      records.begin(record);
       copier.copyOn();
       const sweep = () => this.sweep();
       const left = () => void this.#running.delete(id);
@@ -91,6 +100,8 @@ export class Recordings {
       return new Recording(this.#options, { record, place, copier, snapshot, remove, left, again, sweep });
     } catch {
       copier?.release();
+      this.#running.delete(id);
+      orElse(() => remove(), undefined);
       return UNRECORDED;
     }
   }

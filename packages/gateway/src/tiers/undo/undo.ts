@@ -3,12 +3,13 @@
  * touched, what is there now is copied as well and recorded like a command, so that an undo can be undone. A killed undo
  * is run again: names that are as they were already count as done.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CodedError } from '../../core/coded-error.ts';
 import { orElse } from '../../core/result.ts';
 import { inDirectory } from '../workspace/baseline.ts';
 import { HeldDirectory } from '../workspace/held-directory.ts';
 import { type Entry, entryIn, nameText } from '../workspace/names.ts';
-import { Copies, hasContent } from './copies.ts';
+import { Copies, hasContent, type Miss } from './copies.ts';
 import { type Left, type Present, planUndo, type Step, type UndoPlan } from './plan.ts';
 import type { Recordings } from './recordings.ts';
 import type { BegunRecord, UndoRecord, UndoRecords } from './records.ts';
@@ -48,6 +49,10 @@ export type UndoWish = {
   readonly undoId: string;
   readonly principal: string;
 };
+
+const UNKEPT = 'what is there now cannot be kept';
+/** After a file of this size the gateway answers others. */
+const TURN_BYTES = 1024 * 1024;
 
 type Found = { readonly place: string; readonly record: UndoRecord };
 
@@ -104,14 +109,15 @@ export class Undos {
     this.#demandQuiet(found.record);
     return this.#inWorkspace(found, async (root) => {
       const plan = planUndo(found.record, presentOf(root, this.#folderOf(found)), wish.isForced);
-      const { steps, conflicts, missing, done: already } = plan;
-      if (steps.length === 0) return { ...plan, already, failed: [], digest: digestOfSteps([]) };
+      const { conflicts, missing, done: already } = plan;
+      if (plan.steps.length === 0) return { ...plan, already, failed: [], digest: digestOfSteps([]) };
       const leave = this.#recordings.enter(begunOf(found.record, wish, this.#nowMs()));
       try {
-        const finish = this.#keepPresent(root, found, { wish, steps });
+        const { steps, unkept, finish } = await this.#keepPresent(root, found, { wish, steps: plan.steps });
         const { done, failed } = await restore({ root, folder: this.#folderOf(found), id: wish.id }, steps);
         finish();
-        return { steps: done, conflicts, missing, failed, already, digest: digestOfSteps(done) };
+        const stayed = [...unkept, ...failed];
+        return { steps: done, conflicts, missing, failed: stayed, already, digest: digestOfSteps(done) };
       } finally {
         leave();
       }
@@ -167,18 +173,33 @@ export class Undos {
     }
   }
 
-  /** Copies what the steps are about to change, and records it; the returned function ends the record. */
-  #keepPresent(root: HeldDirectory, { place, record }: Found, { wish, steps }: Work): () => void {
-    const options = { id: wish.undoId, fileBytes: Number.MAX_SAFE_INTEGER, nowMs: this.#nowMs };
-    const copies = new Copies({ ...options, folder: this.#records.pathOf(place) });
-    let before: Tree;
+  /**
+   * Copies what the steps are about to change, and records it; `finish` ends the record. Boundary: what cannot be kept
+   * is not touched, and files that a command made do not fill the disk of the gateway.
+   */
+  async #keepPresent(root: HeldDirectory, { place, record }: Found, { wish, steps: planned }: Work) {
+    const folder = this.#records.pathOf(place);
+    const unkept: Left[] = [];
+    const steps: Step[] = [];
+    const rows: TreeRow[] = [];
+    let left = this.#recordings.totalBytes;
+    const copies = new Copies({ id: wish.undoId, fileBytes: left, nowMs: this.#nowMs, folder });
     try {
-      before = Tree.of(
-        steps.flatMap(({ path, present }) => presentRow(root, { path, present, copies, wish })),
-      );
+      for (const step of planned) {
+        const size = step.present?.kind === 'file' ? step.present.size : 0;
+        const row = size > left ? 'too large' : presentRow(root, step, copies);
+        if (typeof row === 'string') unkept.push({ path: step.path, why: `${UNKEPT} (${row})` });
+        else {
+          steps.push(step);
+          rows.push(...row);
+          left -= size;
+        }
+        if (size > TURN_BYTES) await nextTurn();
+      }
     } finally {
       copies.close();
     }
+    const before = Tree.of(rows);
     const { tree, starter, isSparse, ...facts } = begunOf(record, wish, this.#nowMs());
     const keep = (after: Tree, isEndKnown: boolean) =>
       this.#records.keep(place, { ...facts, endedMs: this.#nowMs(), isEndKnown, before, after });
@@ -191,7 +212,8 @@ export class Undos {
       const entry = entryAt(root, path);
       return entry === null ? [] : [{ entry, pointer: null }];
     };
-    return () => keep(Tree.of(steps.flatMap(({ path }) => rowOf(path))), true);
+    const finish = () => keep(Tree.of(steps.flatMap(({ path }) => rowOf(path))), true);
+    return { steps, unkept, finish };
   }
 
   #folderOf({ place }: Found): string {
@@ -213,52 +235,18 @@ function begunOf(
   };
 }
 
-type Keeping = Pick<Step, 'path' | 'present'> & { readonly copies: Copies; readonly wish: UndoWish };
-
-/** Boundary: what cannot be kept is not touched. */
-function presentRow(root: HeldDirectory, { path, present, copies, wish }: Keeping): readonly TreeRow[] {
+/** The row of what is there now; else why it cannot be kept. */
+function presentRow(root: HeldDirectory, { path, present }: Step, copies: Copies): readonly TreeRow[] | Miss {
   if (present === null) return [];
   if (present.kind !== 'file') return [{ entry: present, pointer: null }];
-  const taken = inDirectory(root, path, (held, name) => copies.take(held, name, present));
-  if (typeof taken === 'string') throw unkept(wish.id, path, taken);
-  return [{ entry: present, pointer: taken }];
-}
-
-function unkept(id: string, path: string, why: string): CodedError {
-  const message = `Cannot undo "${id}": what is in "${path}" now could not be kept (${why})`;
-  return new CodedError('store/unwritable', message, { remedy: 'Try again in a moment.' });
+  const taken = orElse(() => inDirectory(root, path, (held, name) => copies.take(held, name, present)), null);
+  if (taken === null) return 'unreadable';
+  return typeof taken === 'string' ? taken : [{ entry: present, pointer: taken }];
 }
 
 function undoableOf(record: UndoRecord, undoneBy: string | null): Undoable {
-  const {
-    id,
-    of,
-    tenant,
-    principal,
-    workspace,
-    command,
-    startedMs,
-    isEndKnown,
-    beside,
-    isWhole,
-    before,
-    after,
-  } = record;
-  const changes = new Set([...before.paths, ...after.paths]).size;
-  return {
-    id,
-    of,
-    tenant,
-    principal,
-    workspace,
-    command,
-    startedMs,
-    isEndKnown,
-    beside,
-    isWhole,
-    changes,
-    undoneBy,
-  };
+  const { before, after, identity, born, endedMs, ...told } = record;
+  return { ...told, changes: new Set([...before.paths, ...after.paths]).size, undoneBy };
 }
 
 /** The entry of a path, through no link; null where there is none. */

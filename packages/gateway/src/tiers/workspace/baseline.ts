@@ -199,3 +199,18 @@ function readIfThere(root: HeldDirectory, path: string, maxBytes: number): Buffe
     throw error;
   }
 }
+
+/**
+ * The snapshot, with protected names that are not as in the baseline as of no known kind. Boundary: what a run at the
+ * same time has written there is not a state that an undo leads back to.
+ */
+export function withoutPlanted(snapshot: Snapshot, workspace: string, baseline: Baseline): Snapshot {
+  const entries = new Map(snapshot.entries);
+  for (const path of protectedIn(snapshot, workspace, baseline.hints).rows.keys()) {
+    const entry = entries.get(path);
+    const before = baseline.copies.get(path)?.entry;
+    const isSame = before?.ino === entry?.ino && before?.ctimeNs === entry?.ctimeNs;
+    if (entry !== undefined && !isSame) entries.set(path, { ...entry, kind: 'unknown', target: null });
+  }
+  return { ...snapshot, entries };
+}
