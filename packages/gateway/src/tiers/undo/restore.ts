@@ -78,6 +78,7 @@ export async function restore(options: RestoreOptions, steps: readonly Step[]): 
   // The modes of directories come last: one that is closed to its owner takes no files.
   work.lock();
   await attempt(upwards.filter(isDirectory), (step) => work.setMode(step));
+  work.lock();
   return { done, failed: [...failed].map(([path, why]) => ({ path, why })) };
 }
 
@@ -132,6 +133,7 @@ class Restoring {
   setMode({ path, goal }: Step): void {
     if (goal === null) return;
     this.#in(path, (held, name) => setModeIn(held, name, { goal, mode: goal.mode & DIRECTORY_MODE }));
+    this.#unlocked.delete(path);
   }
 
   /** Closes again what was opened for this. */
