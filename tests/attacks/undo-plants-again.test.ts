@@ -47,6 +47,16 @@ describe('an undo', () => {
     expect([it.read('file'), existsSync(it.at('sparse'))]).toEqual(['before', true]);
   });
 
+  test('is not stopped by a directory at the name under which it prepares a file', async () => {
+    const it = bed();
+    it.write('file', 'before');
+    const { id } = await it.run(() => it.write('file', 'command'));
+    it.write(`.palisade-undo-${id}/x`, 'in the way');
+    expect(await it.undo(id)).toMatchObject({ failed: [], conflicts: [] });
+    expect(it.read('file')).toBe('before');
+    expect(it.read(`.palisade-undo-${id}/x`)).toBe('in the way');
+  });
+
   test('restores from copies beside which others were removed while they were made', async () => {
     const it = bed();
     for (let number = 0; number < 200; number += 1) it.write(`dir/${number}`, 'before');

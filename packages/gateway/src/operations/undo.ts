@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
-import { CodedError } from '../core/coded-error.ts';
 import { undoCall } from '../invoke/undo.ts';
 import type { Left, Step } from '../tiers/undo/plan.ts';
 import type { Undoable } from '../tiers/undo/undo.ts';
@@ -126,10 +125,7 @@ export const operations: readonly Operation[] = [
 
 /** Boundary: what a command of another tenant changed does not exist for the caller. */
 function findRecord(context: Context, wanted: string): Undoable {
-  const record = context.gateway.undos.find(wanted);
-  const tenant = tenantOf(context);
-  if (tenant === null || record.tenant === tenant) return record;
-  throw new CodedError('run/unknown', `Cannot undo "${wanted}": nothing is recorded of it`);
+  return context.gateway.undos.find(wanted, tenantOf(context));
 }
 
 function head(record: Undoable) {

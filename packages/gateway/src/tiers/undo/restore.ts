@@ -34,6 +34,7 @@ const O_PATH = 0o10000000;
 const FILE_MODE = 0o777;
 const DIRECTORY_MODE = 0o3777;
 const STEPS_PER_TURN = 32;
+const MOST_TEMPORARY = 64;
 
 export type RestoreOptions = {
   readonly root: HeldDirectory;
@@ -170,9 +171,12 @@ class Restoring {
 
   /** A name that is free; one that a killed undo of the same record has left is removed. */
   #temporaryIn(held: HeldDirectory): Buffer {
-    const name = Buffer.from(`.palisade-undo-${this.#options.id}`);
-    orElse(() => held.remove(name), null);
-    return name;
+    // Boundary: a later command may have made a directory of that name, to keep its files from being restored.
+    for (let number = 0; ; number += 1) {
+      const name = Buffer.from(`.palisade-undo-${this.#options.id}${number === 0 ? '' : `-${number}`}`);
+      orElse(() => held.remove(name), null);
+      if (number === MOST_TEMPORARY || held.lstat(name) === undefined) return name;
+    }
   }
 
   #in(path: string, act: (held: HeldDirectory, name: Buffer) => void): void {
@@ -257,7 +261,8 @@ function isRoot(): boolean {
 
 function whyOf(error: unknown): string {
   const { code, message } = error as { readonly code?: string; readonly message: string };
-  if (code === 'ENOTEMPTY' || code === 'EEXIST') return 'it has names that the command did not make';
+  if (code === 'ENOTEMPTY') return 'it has names that the command did not make';
+  if (code === 'EEXIST') return 'names of the form .palisade-undo-ID beside it are taken; remove them';
   if (code === 'ENOENT') return 'its directory is gone';
   if (code === 'ENOTDIR' || code === 'ELOOP') return 'a part of its path is no longer a directory';
   return code === undefined ? message : `the system reports ${code}`;

@@ -81,9 +81,9 @@ export class Undos {
     });
   }
 
-  /** The record of that id; throws where there is none. */
-  find(id: string): Undoable {
-    return undoableOf(this.#demand(id).record, null);
+  /** The record of that id, of one tenant or of any; throws where there is none. */
+  find(id: string, tenant: string | null): Undoable {
+    return undoableOf(this.#demand(id, tenant).record, null);
   }
 
   count(): number {
@@ -97,7 +97,7 @@ export class Undos {
 
   /** What an undo would do now; nothing is touched. */
   plan(id: string, isForced: boolean): UndoPlan {
-    const found = this.#demand(id);
+    const found = this.#demand(id, null);
     return this.#inWorkspace(found, (root) =>
       planUndo(found.record, presentOf(root, this.#folderOf(found)), isForced),
     );
@@ -105,7 +105,7 @@ export class Undos {
 
   /** Undoes a command, as far as nothing speaks against it. */
   async undo(wish: UndoWish): Promise<Undone> {
-    const found = this.#demand(wish.id);
+    const found = this.#demand(wish.id, null);
     this.#demandQuiet(found.record);
     return this.#inWorkspace(found, async (root) => {
       const plan = planUndo(found.record, presentOf(root, this.#folderOf(found)), wish.isForced);
@@ -124,10 +124,11 @@ export class Undos {
     });
   }
 
-  #demand(id: string): Found {
+  /** Boundary: what a command of another tenant changed is told from nothing by no word. */
+  #demand(id: string, tenant: string | null): Found {
     const found = this.#records.find(id);
-    if (found !== null) return found;
-    if (this.#recordings.isRunning(id))
+    if (found !== null && (tenant === null || found.record.tenant === tenant)) return found;
+    if (tenant === null && this.#recordings.isRunning(id))
       throw new CodedError('run/unknown', `Cannot undo "${id}": it has not ended`, {
         remedy: `Wait for its end, or stop it: \`palisade background stop ${id}\`.`,
       });
