@@ -52,8 +52,10 @@ export async function runCall(
   const wanted = { asks: showsForms(asking), progress: hearing.onProgress !== undefined };
   const open = new OpenCall(call, wanted, (ends, listeners) => invoke(door.gateway, call, ends, listeners));
   const turn = await open.next(signal, hearing);
+  // Boundary: with a state, the answers are to a form of ours, and are not for a server that gives its question the same key.
+  const isFirst = ctx.mcpReq.requestState() === undefined;
   // Answers that came with the first request are those to the first questions, if they are about them.
-  const early = 'questions' in turn ? answersTo(turn.questions, inputResponses) : null;
+  const early = isFirst && 'questions' in turn ? answersTo(turn.questions, inputResponses) : null;
   if (early === null) return passOn(asking, method, open, turn);
   open.answer(early);
   return passOn(asking, method, open, await open.next(signal, hearing));

@@ -92,7 +92,9 @@ async function request(
       },
     );
   let sent = 0;
+  let isOver = false;
   const stop = deadline.passed.then((code) => {
+    isOver = true;
     if (sent > 0) session.cancel(sent, code === 'tier/cancelled' ? 'cancelled' : 'timed out');
     return null;
   });
@@ -100,9 +102,12 @@ async function request(
     sent = id;
   };
   const [method, params] = requestOf(executor, checked.input);
-  const answered = askUntilComplete(params, listeners.onQuestions, (sending) =>
-    session.request(method, sending, { ...listeners, onSent }),
-  );
+  const answered = askUntilComplete(params, listeners.onQuestions, async (sending) => {
+    // Boundary: an answer that comes after the call has ended starts nothing at the server.
+    if (isOver) throw new CodedError('tier/upstream-failed', 'the call has ended');
+    return session.request(method, sending, { ...listeners, onSent });
+  });
+  answered.catch(() => undefined);
   const raw = await Promise.race([answered, stop]).catch((error: unknown) => {
     if (!(error instanceof CodedError)) throw error;
     throw new CodedError('tier/upstream-failed', session.reasonFor(error));

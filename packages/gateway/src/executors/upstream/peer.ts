@@ -190,13 +190,16 @@ export class Peer {
   #asked({ method, id, params }: JsonObject): boolean {
     if (method !== 'elicitation/create' || !isJsonObject(params)) return false;
     if (typeof id !== 'number' && typeof id !== 'string') return false;
-    const waiting = [...this.#waiting.values()].find(({ listeners }) => listeners.onQuestions !== undefined);
-    if (waiting === undefined || waiting.isAsking || !isHeard(waiting)) return false;
+    const [request, waiting] =
+      [...this.#waiting].find(([, { listeners }]) => listeners.onQuestions !== undefined) ?? [];
+    if (request === undefined || waiting === undefined || waiting.isAsking || !isHeard(waiting)) return false;
     waiting.isAsking = true;
     const cancelled = (): JsonObject => ({ [QUESTION]: { action: 'cancel' } });
     const answered = waiting.listeners.onQuestions?.({ [QUESTION]: params }).catch(cancelled);
-    void answered?.then(({ [QUESTION]: result = null }) => {
+    void answered?.then((given) => {
       waiting.isAsking = false;
+      // Boundary: what a person enters after the request has ended is not sent.
+      const { [QUESTION]: result = null } = this.#waiting.has(request) ? given : cancelled();
       this.#send({ jsonrpc: '2.0', id, result });
     });
     return true;

@@ -1,10 +1,9 @@
 /*
  * Questions of an upstream server to the person at the caller, in both generations of MCP: as a request of its own while
  * a call runs, or as an answer that asks for input. The server is hostile: its form is bounded, only forms are passed on,
- * and it gets back only what its form has fields for. What was asked and answered is digested for the receipt.
+ * and it gets back only what its form has fields for. The receipt says how many questions there were.
  */
 import { CodedError } from '../../core/coded-error.ts';
-import { digestValue } from '../../core/digest.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { publishedSchema } from '../../registry/upstream-schema.ts';
 import type { AskPerson, RunAnswer, RunQuestion } from '../../tiers/tier.ts';
@@ -19,26 +18,17 @@ const KEY = /^[A-Za-z0-9_.-]{1,64}$/;
 
 const CANCELLED: JsonObject = { action: 'cancel' };
 
-/** The questions of one call and their answers: how many there were, and a digest of all. */
+/** How many questions one call asked. A digest of short answers could be guessed, so there is none. */
 export class AskedQuestions {
-  readonly #rounds: Json[] = [];
   #count = 0;
 
-  add(questions: readonly RunQuestion[], answers: readonly JsonObject[]): void {
-    this.#count += questions.length;
-    this.#rounds.push(
-      questions.map(({ key, message, schema }, at) => ({
-        key,
-        message,
-        schema,
-        answer: answers[at] ?? null,
-      })),
-    );
+  add(count: number): void {
+    this.#count += count;
   }
 
-  /** For the receipt: never what was asked or answered itself. */
-  facts(): Readonly<Record<string, string | number>> {
-    return this.#count === 0 ? {} : { questions: this.#count, answers: digestValue(this.#rounds) };
+  /** For the receipt: never what was asked or answered. */
+  facts(): Readonly<Record<string, number>> {
+    return this.#count === 0 ? {} : { questions: this.#count };
   }
 }
 
@@ -54,7 +44,7 @@ export async function passQuestions(
     .flatMap(([key, params]) => questionIn(key, upstream, params) ?? []);
   const given = questions.length === 0 ? [] : await ask(questions);
   const answers = questions.map((question, at) => answerOf(question, given[at]));
-  if (questions.length > 0) asked.add(questions, answers);
+  asked.add(questions.length);
   const byKey = new Map(questions.map(({ key }, at) => [key, answers[at] ?? CANCELLED]));
   return Object.fromEntries(entries.map(([key]) => [key, byKey.get(key) ?? CANCELLED]));
 }
