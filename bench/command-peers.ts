@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ensurePrograms } from '../tools/programs.mjs';
 import { TRUE } from './command-bed.ts';
 
 /* The sandbox-runtime library, which wraps a command in bubblewrap for a shell to run; installed for this bench alone. */
@@ -26,6 +27,10 @@ export async function openPeer(workspace: string): Promise<Peer> {
       stdio: 'inherit',
     });
   }
+  await ensurePrograms(console.error, [
+    ['socat', 'socat'],
+    ['rg', 'ripgrep'],
+  ]);
   const { SandboxManager }: SandboxRuntime = await import(pathToFileURL(entry).href);
   await SandboxManager.initialize({
     network: { allowedDomains: [], deniedDomains: [] },
