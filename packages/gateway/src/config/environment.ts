@@ -7,6 +7,9 @@ import type { Secret } from '../core/redact.ts';
 import { orElse } from '../core/result.ts';
 import { matchesPattern } from './grammar.ts';
 
+/** The configuration in a state directory. */
+export const CONFIG_FILE = 'palisade.toml';
+
 /** What palisade takes from its environment; an unset variable is null. */
 export type Environment = {
   readonly state: string | null;

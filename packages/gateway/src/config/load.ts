@@ -9,6 +9,7 @@ import { formatProblem, locate, type Positions } from '../core/shape-problem.ts'
 import { positionAt, positionOfBadUtf8 } from '../core/text-position.ts';
 import { checkConfig } from './check.ts';
 import type { Config, ConfigFile } from './config.ts';
+import { CONFIG_FILE } from './environment.ts';
 
 /*
  * palisade.toml → Config. The file is the operator's, so its intent is trusted, but not its form: an unknown key, a
@@ -16,7 +17,6 @@ import type { Config, ConfigFile } from './config.ts';
  * starts; a Config has no gaps. This module writes nothing and remembers nothing.
  */
 
-export const CONFIG_FILE = 'palisade.toml';
 const MAX_FILE_BYTES = 256 * 1024;
 /** Lists of budgets and secrets are three levels deep at most; the rest lets a deeper file get a better message. */
 const MAX_INLINE_DEPTH = 16;

@@ -1,7 +1,7 @@
 /* Opens the tiers. Nothing is started before the first call, unless the gateway is long-lived. */
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { CONFIG_FILE } from '../config/load.ts';
+import { CONFIG_FILE } from '../config/environment.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { TierName } from '../core/tool.ts';
 import type { SecretGrant } from '../core/wasm.ts';

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { CONFIG_FILE } from '../../config/load.ts';
+import { CONFIG_FILE } from '../../config/environment.ts';
 import { type DaemonFacts, readDaemon } from '../../store/daemon-lock.ts';
 import type { Invocation } from './verb.ts';
 

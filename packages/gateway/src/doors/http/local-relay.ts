@@ -20,6 +20,9 @@ export type Relayed = {
   readonly stdout: Writable;
 };
 
+/** A daemon that does not agree by then is stuck: the process serves the client itself. */
+const AGREE_WITHIN_MS = 1_000;
+
 /** `refused`: no daemon serves this client. `ended`: the client left. `lost`: the daemon did. */
 export type RelayEnding = 'refused' | 'ended' | 'lost';
 
@@ -41,11 +44,13 @@ export function relayToDaemon(relayed: Relayed, signal: AbortSignal): Promise<Re
       },
     });
     asked.once('error', () => resolve('refused'));
+    asked.setTimeout(AGREE_WITHIN_MS, () => asked.destroy());
     asked.once('response', (response) => {
       response.resume();
       resolve('refused');
     });
     asked.once('upgrade', (_response, socket, head) => {
+      socket.setTimeout(0);
       let hasLeft = false;
       const leave = () => {
         hasLeft = true;

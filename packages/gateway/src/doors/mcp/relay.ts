@@ -87,7 +87,7 @@ function readAnswer(raw: unknown): RunAnswer | null {
 export function formOf({ upstream, message, schema }: RunQuestion): ElicitRequestFormParams {
   const asked = safeLine(message, MAX_QUESTION_CHARS);
   return {
-    message: `The MCP server "${upstream}" asks (this is not a question of Palisade): "${asked}"`,
+    message: `The MCP server "${upstream}" asks (this is not a question of Palisade): ${JSON.stringify(asked)}`,
     requestedSchema: schema as unknown as ElicitRequestFormParams['requestedSchema'],
   };
 }

@@ -19,7 +19,7 @@ const ADA_ANSWER = { action: 'accept', content: { name: 'Ada' } };
 const LONG_MS = 10 * 60_000;
 
 /** Asks as often as the input says, and returns what it was answered. */
-function askingTier(heard: RunAnswer[], message: string): Tier {
+function askingTier(heard: RunAnswer[], message: string, key: string): Tier {
   return {
     run: async (grant, _limits, { onQuestions, signal }) => {
       const { rounds = 1 } = spend(grant).input as { rounds?: number };
@@ -31,7 +31,7 @@ function askingTier(heard: RunAnswer[], message: string): Tier {
         execution: { tier: 'builtin', executor: 'asking', isolation: {} },
       };
       for (let round = 1; round <= rounds; round++) {
-        const question = { key: 'who', upstream: 'files', message: `${message} ${round}`, schema: SCHEMA };
+        const question = { key, upstream: 'files', message: `${message} ${round}`, schema: SCHEMA };
         const answered = await Promise.race([onQuestions?.([question]), cancelled]);
         if (answered === 'cancelled') {
           const failed = { status: 'failed', code: 'tier/cancelled', message: 'Cancelled' } as const;
@@ -44,12 +44,14 @@ function askingTier(heard: RunAnswer[], message: string): Tier {
   };
 }
 
-async function openSetup(message = 'Who?', toml = '') {
+type Wishes = { readonly toml?: string; readonly key?: string; readonly policies?: string };
+
+async function openSetup(message = 'Who?', { toml = '', key = 'who', policies = PERMIT_ALL }: Wishes = {}) {
   const heard: RunAnswer[] = [];
   const clock = testClock();
   const tool = makeTool('a.asks', async () => ({}));
-  const opened = await openTestGateway({ policies: PERMIT_ALL, clock, tools: [tool], toml });
-  const executors = { ...opened.executors, builtin: askingTier(heard, message) };
+  const opened = await openTestGateway({ policies, clock, tools: [tool], toml });
+  const executors = { ...opened.executors, builtin: askingTier(heard, message, key) };
   const gateway = { ...opened, executors };
   return { gateway, mcp: openMcp(gateway), heard, clock };
 }
@@ -69,6 +71,21 @@ const endings = ({ gateway }: Awaited<ReturnType<typeof openSetup>>) =>
   recordsOf(gateway).filter(({ kind, tool }) => kind === 'ended' && tool === 'a.asks');
 
 describe('a question of a server, in the modern era', () => {
+  it('is not answered by the approval of its call, whatever the server calls it', async () => {
+    const policies = `
+      @id("a") permit(principal, action == Action::"call", resource) when { context.approved };
+      @id("b") permit(principal is User, action == Action::"approve", resource);`;
+    const here = await openSetup('Approve?', { key: 'approval', policies });
+    const client = new RawClient(here.mcp);
+    const { result: asked } = await client.modern('tools/call', call(), FORMS);
+    expect(asked.inputRequests.approval.params.message).not.toContain('MCP server');
+    const approval = { action: 'accept', content: { decision: 'approve', reason: 'private words' } };
+    const repeated = { ...call(), requestState: asked.requestState, inputResponses: { approval } };
+    const { result } = await client.modern('tools/call', repeated, FORMS);
+    expect(result.inputRequests.approval.params.message).toContain('MCP server "files" asks');
+    expect(here.heard).toEqual([]);
+  });
+
   it('ends the request and not the call, which goes on with the answer and has one record', async () => {
     const here = await openSetup();
     const client = new RawClient(here.mcp);
@@ -101,6 +118,8 @@ describe('a question of a server, in the modern era', () => {
     const { message } = result.inputRequests.who.params;
     expect(message).toMatch(/^The MCP server "files" asks \(this is not a question of Palisade\): "/);
     expect(message).not.toMatch(/\p{Cc}/u);
+    // All that it says is inside of the quotation.
+    expect(JSON.parse(message.slice(message.indexOf(': "') + 2))).toContain('Palisade asks: approve apr_1?');
   });
 
   it('is asked again where the answer has another key or is none, and takes one that came with the call', async () => {
@@ -181,7 +200,7 @@ it('a call that waits for an answer can be cancelled by its id, and the client i
 });
 
 it('calls that wait count among those at once, and are answered although no other may begin', async () => {
-  const here = await openSetup('Who?', '[http]\ncalls_at_once = 1\n');
+  const here = await openSetup('Who?', { toml: '[http]\ncalls_at_once = 1\n' });
   const client = new RawClient(here.mcp);
   const state = await ask(client);
   const { result } = await client.modern('tools/call', call({ rounds: 2 }), FORMS);

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { CODES, parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
 import { CONFIG_KEYS } from '../../../config/config.table.ts';
-import { CONFIG_FILE } from '../../../config/load.ts';
+import { CONFIG_FILE } from '../../../config/environment.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';

@@ -7,15 +7,12 @@ import type { Caller } from '../../../core/caller.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Principal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
-import { scriptedPackages } from '../../../packages/installed.ts';
-import { requireFetched } from '../../../packages/packaged-server.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { answerEarly } from '../../mcp/answer-early.ts';
 import type { MessageId } from '../../mcp/message.ts';
 import { canAsk } from '../ask.ts';
 import { findDaemon } from '../find-daemon.ts';
 import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
-import { fetchMissing, printFetchError, scriptsNote } from '../package/fetch-missing.ts';
 import { printError } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -130,6 +127,9 @@ export async function wrap(invocation: Invocation): Promise<number> {
 /** Fetches the package where it is wanted; the exit status where that failed or a person did not want it. */
 async function fetchNow(invocation: Invocation, rule: UpstreamRule): Promise<number | null> {
   const { print, stateDir, edge } = invocation;
+  // What fetches is loaded here, so that no client waits for it before its first answer.
+  const { fetchMissing, printFetchError } = await import('../package/fetch-missing.ts');
+  const { requireFetched } = await import('../../../packages/packaged-server.ts');
   try {
     const isFetched = await fetchMissing(invocation, rule.command);
     if (!isFetched && canAsk(invocation)) requireFetched(rule, stateFlag(stateDir.path, edge.env));
@@ -159,8 +159,8 @@ async function connectTo(
     if (error.code.startsWith('package/')) return printError(print, error);
     if (error.code !== 'tier/upstream-failed') throw error;
     const isUsual = error.remedy === CODES[error.code].remedy;
-    const usual =
-      rule.tier === 'c' ? `${IN_THE_JAIL}${unbuiltIn(gateway.upstreams.ruleOf(rule.name))}` : null;
+    const unbuilt = await unbuiltIn(gateway.upstreams.ruleOf(rule.name));
+    const usual = rule.tier === 'c' ? `${IN_THE_JAIL}${unbuilt}` : null;
     const remedy = (isUsual ? usual : null) ?? error.remedy;
     return printError(
       print,
@@ -170,8 +170,11 @@ async function connectTo(
 }
 
 /** Why a package that builds or downloads a part of itself does not start. */
-function unbuiltIn({ package: found }: UpstreamRule): string {
-  const scripted = found === undefined ? [] : scriptedPackages(join(found.directory, found.digest));
+async function unbuiltIn({ package: found }: UpstreamRule): Promise<string> {
+  if (found === undefined) return '';
+  const { scriptedPackages } = await import('../../../packages/installed.ts');
+  const { scriptsNote } = await import('../package/fetch-missing.ts');
+  const scripted = scriptedPackages(join(found.directory, found.digest));
   if (scripted.length === 0) return '';
   return ` Of its package, ${scriptsNote(scripted)}: if it needs them, install it yourself and wrap the installed program with --read-only.`;
 }
