@@ -23,7 +23,8 @@ export const SETTINGS = {
 
 /** A workspace, and what records and undoes the changes in it. */
 export function bed(settings: Partial<typeof SETTINGS> = {}) {
-  const base = realpathSync(tempDir());
+  // On a disk: in memory, files can change without a change of their times, and are copied before every run.
+  const base = realpathSync(tempDir('/var/tmp'));
   const [workspace, folder] = [join(base, 'work'), join(base, 'undo')];
   mkdirSync(workspace);
   let now = Date.now();
