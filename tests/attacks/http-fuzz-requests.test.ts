@@ -27,6 +27,9 @@ const FEW_RUNS: Readonly<Record<string, number>> = {
   testPolicies: volume(32, 2),
 };
 
+/** This daemon runs no command that changes files. */
+const NOTHING_TO_UNDO: readonly string[] = ['planUndo', 'undoCall'];
+
 /** Asks, holds the answer to the promises, and gives it. */
 function asking(standing: FuzzDaemon) {
   const keep = makeKeeper(standing.document);
@@ -67,8 +70,9 @@ describe('an HTTP door that is sent whatever its document allows', () => {
     const statuses = await fuzz(allowed, ALLOWED_RUNS, ALLOWED_ROUNDS);
     for (const [name, seen] of statuses) expect(seen.length, name).toBeGreaterThan(0);
     // The control: most operations were really done, and not only refused.
-    const done = [...statuses.values()].filter((seen) => seen.some((status) => status < 300));
-    expect(done.length).toBeGreaterThan(statuses.size * 0.85);
+    const possible = [...statuses].filter(([name]) => !NOTHING_TO_UNDO.includes(name));
+    const done = possible.filter(([, seen]) => seen.some((status) => status < 300));
+    expect(done.length).toBeGreaterThan(possible.length * 0.85);
     expect(daemon().faults).toEqual([]);
   });
 });
