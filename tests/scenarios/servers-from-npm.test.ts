@@ -194,7 +194,7 @@ const SETTINGS = [
     client: 'codex',
     path: '.codex/config.toml',
     write: tomlOf,
-    package: '@modelcontextprotocol/server-memory',
+    package: '@modelcontextprotocol/server-sequential-thinking',
   },
 ];
 
