@@ -161,12 +161,12 @@ async function palisade({ home, stateDir, workspace }: User, ...words: readonly 
   return { status, out, err };
 }
 
-/** Starts a server as the client does: by the command in its file. */
-function startAsClient(argv: readonly string[], cwd: string) {
+/** Starts a server as the client does: by the command and the variables in its file. */
+function startAsClient(argv: readonly string[], cwd: string, variables: Variables) {
   const [command = '', ...args] = argv;
   const child = spawn(command, args, {
     cwd,
-    env: { PATH: '/usr/bin:/bin' },
+    env: { PATH: '/usr/bin:/bin', ...variables },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const ended = once(child, 'close');
@@ -177,10 +177,15 @@ function startAsClient(argv: readonly string[], cwd: string) {
   return asking(child.stdin, child.stdout);
 }
 
+type Variables = Readonly<Record<string, string>>;
+
 const jsonOf = (line: readonly string[]) =>
   `{\n  // mine\n  "mcpServers": {\n    "tried": { "command": "${line[0]}", "args": ${JSON.stringify(line.slice(1))} }\n  }\n}\n`;
-const tomlOf = (line: readonly string[]) =>
-  `# mine\n[mcp_servers.tried]\ncommand = "${line[0]}"\nargs = ${JSON.stringify(line.slice(1))}\n`;
+const tomlOf = (line: readonly string[], env: Variables) =>
+  [
+    `# mine\n[mcp_servers.tried]\ncommand = "${line[0]}"\nargs = ${JSON.stringify(line.slice(1))}\n`,
+    ...Object.entries(env).map(([name, value]) => `\n[mcp_servers.tried.env]\n${name} = "${value}"\n`),
+  ].join('');
 
 /** Settings as the clients have them, each with one server. */
 const SETTINGS = [
@@ -189,12 +194,14 @@ const SETTINGS = [
     path: '.cursor/mcp.json',
     write: jsonOf,
     package: '@modelcontextprotocol/server-everything',
+    env: () => ({}),
   },
   {
     client: 'codex',
     path: '.codex/config.toml',
     write: tomlOf,
-    package: '@modelcontextprotocol/server-sequential-thinking',
+    package: '@modelcontextprotocol/server-memory',
+    env: (workspace: string) => ({ MEMORY_FILE_PATH: join(workspace, 'memory.jsonl') }),
   },
 ];
 
@@ -207,7 +214,8 @@ test.for(isWhole ? SETTINGS : [])(
     const client = CLIENTS.find(({ id }) => id === setting.client);
     if (row === undefined || client === undefined) throw new Error(`there is no ${setting.package}`);
     const path = join(home, setting.path);
-    const before = setting.write(lineOf(row));
+    const variables = setting.env(workspace);
+    const before = setting.write(lineOf(row), variables);
     mkdirSync(dirname(path));
     writeFileSync(path, before);
     const words = ['--wrap', 'tried', '--fetch', '--workspace', workspace];
@@ -221,7 +229,7 @@ test.for(isWhole ? SETTINGS : [])(
     const argv = argvOf(client, entry) ?? [];
     // A client never fetches: the word of the operator was for this time.
     expect(argv).not.toContain('--fetch');
-    const { greet, ask } = startAsClient(argv, workspace);
+    const { greet, ask } = startAsClient(argv, workspace, variables);
     await greet();
     expect(namesIn(await ask('tools/list'))).toEqual(
       expect.arrayContaining(row.calls.map(({ tool }) => tool)),

@@ -17,8 +17,8 @@ import { CHECKED } from '../../packages/gateway/test/fixture/checked.ts';
 import { type Directories, definition, makeDirectories } from '../fixtures/upstreams/index.ts';
 import { wrappedClient } from '../fixtures/upstreams/wrapped-client.ts';
 
-function edgeOf({ workspace }: Directories) {
-  const env = readEnvironment({}, { username: 'grace', homedir: '/nowhere' });
+function edgeOf({ workspace }: Directories, variables: Readonly<Record<string, string>> = {}) {
+  const env = readEnvironment(variables, { username: 'grace', homedir: '/nowhere' });
   return {
     ...{ env, cwd: workspace, clock: systemClock, random: systemRandom, openRecords },
     openGateway: (options: OpenOptions) => openGateway({ ...options, checked: CHECKED }),
@@ -46,6 +46,27 @@ describe('palisade mcp wrap', () => {
     expect(err).toContain('Cannot wrap "flood": it wrote more than 1000 messages that answer nothing');
     expect(err).toContain('--read-only PATH');
     expect(status).toBe(CODES['tier/upstream-failed'].exitStatus);
+  });
+
+  test('gives the server the variables that are named, with the values that it has itself, and no others', async () => {
+    const directories = makeDirectories();
+    const variables = { MODE: 'b=c', OTHER: 'kept', LANG: 'C', API_TOKEN: 'secret' };
+    const words = ['--risk', 'low', '--env', 'MODE', '--env', 'UNSET', '--env', 'PLAIN=1'];
+    const argv = ['--state', directories.stateDir, ...words, '--', 'node', 'server.mjs'];
+    const client = wrappedClient(argv, edgeOf(directories, variables));
+    await client.greet();
+    const { result } = await client.ask('tools/call', { name: 'environment', arguments: {} });
+    const { content } = result as { content: { text: string }[] };
+    const { MODE, PLAIN, ...others } = JSON.parse(content[0]?.text ?? '');
+    expect({ MODE, PLAIN }).toEqual({ MODE: 'b=c', PLAIN: '1' });
+    for (const name of ['OTHER', 'UNSET', 'API_TOKEN']) expect(others).not.toHaveProperty(name);
+    await client.end();
+    const refused = wrappedClient(
+      ['--state', directories.stateDir, '--env', 'API_TOKEN', '--', 'node', 'server.mjs'],
+      edgeOf(directories, variables),
+    );
+    await refused.greet();
+    expect((await refused.end()).err).toContain('Cannot set "API_TOKEN"');
   });
 
   test('gives a client the tools of the server under their own names, and those alone', async () => {

@@ -12,6 +12,11 @@ export function reasonNever(name: string, table = NEVER_VARIABLES): string | nul
   return table.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
 }
 
+/** Whether an operator may give an MCP server a variable of that name. */
+export function isForServers(name: string): boolean {
+  return NAME.test(name) && reasonNever(name, NEVER_FOR_SERVERS) === null;
+}
+
 type EnvironmentSettings = Pick<
   RunnerSettings,
   'searchPath' | 'tmpDir' | 'envAllow' | 'envOfOperator' | 'tools'

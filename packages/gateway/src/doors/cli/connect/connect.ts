@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { stateFlag } from '../../../config/environment.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { shellWord } from '../../../core/hostile-text.ts';
+import { quote, shellWord } from '../../../core/hostile-text.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
 import { sentenceOf } from '../../../core/result.ts';
 import { readPackageCommand } from '../../../packages/read-command.ts';
@@ -249,10 +249,10 @@ function wrapNotes(
     `${server} runs in a sandbox now: it has no network, and its tool calls need your approval. Flags of \`palisade mcp wrap\` before "--" in the entry change that.`,
   );
   notes.push(...packageNotes(invocation, server, commandIn(client, entry), isFetched));
-  const variables = variablesIn(entry);
-  if (variables.length > 0)
+  const { withheld } = variablesIn(entry);
+  if (withheld.length > 0)
     notes.push(
-      `Its variables are not passed on (${variables.join(', ')}). Pass what it needs with --env or --secret.`,
+      `These variables are not passed on: ${withheld.map((name) => quote(name)).join(', ')}. For a token or a password, define a secret in palisade.toml and name it with --secret.`,
     );
   return notes;
 }

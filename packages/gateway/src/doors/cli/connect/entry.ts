@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../../core/json.ts';
 import type { ValuePath } from '../../../core/result.ts';
 import { hasToken } from '../../../identity/tokens.ts';
+import { isForServers } from '../../../runner/environment.ts';
 import type { McpClient } from './clients.table.ts';
 
 /* One server in the file of a client: our entry in the form that the client reads, and how an entry of ours is recognised. */
@@ -91,10 +92,18 @@ export function wrappedIn(client: McpClient, entry: unknown): readonly string[] 
   return end === -1 || end === own.length - 1 ? null : own.slice(end + 1);
 }
 
-/** The names of the variables that an entry gives its server. */
-export function variablesIn(entry: unknown): readonly string[] {
-  const found = ['env', 'envs', 'environment'].map((key) => at(entry, [key])).find(isTable);
-  return Object.keys(found ?? {});
+/** Keys of clients for the variables of a server: a table of them, or a list of names that the client has values for. */
+const VARIABLE_KEYS = ['env', 'envs', 'environment', 'env_vars', 'env_keys'];
+
+/** The names of the variables that an entry gives its server: those that a wrapped one gets, and those that none gets. */
+export function variablesIn(entry: unknown) {
+  const names = VARIABLE_KEYS.map((key) => at(entry, [key])).flatMap((found) =>
+    Array.isArray(found)
+      ? found.filter((each) => typeof each === 'string')
+      : Object.keys(isTable(found) ? found : {}),
+  );
+  const passed = [...new Set(names)].filter(isForServers);
+  return { passed, withheld: [...new Set(names)].filter((name) => !passed.includes(name)) };
 }
 
 /** A name that an upstream server may have, as near as possible to the one in the file. */

@@ -11,6 +11,7 @@ import {
   keysOf,
   ownArguments,
   tokenIn,
+  variablesIn,
   wrappedIn,
 } from './entry.ts';
 import {
@@ -78,7 +79,8 @@ export function planWrap(source: Source, server: string, { program, flags }: Wra
   const argv = argvOf(client, old);
   if (argv === null || !isTable(old)) throw refuse('it is not started by a command', 'a server that is');
   const own = wrappedIn(client, old) === null ? null : ownArguments(client, old);
-  const rest = own === null ? [...flags, '--', ...argv] : withWorkspace(own, flags);
+  const unnamed = own === null ? [...flags, '--', ...argv] : withWorkspace(own, flags);
+  const rest = withVariables(unnamed, variablesIn(old).passed);
   return changed(source, server, { ...old, ...commandFor(client, [...program, ...rest]) });
 }
 
@@ -91,6 +93,15 @@ function withWorkspace(own: readonly string[], flags: readonly string[]): readon
     .slice(0, end)
     .filter((each, index) => each !== '--workspace' && own[index - 1] !== '--workspace');
   return [...kept, ...named, ...own.slice(end)];
+}
+
+/** The arguments with a flag for each variable that none names; the values stay where the client has them. */
+function withVariables(own: readonly string[], names: readonly string[]): readonly string[] {
+  const end = own.indexOf('--');
+  const flags = own.slice(0, end);
+  const named = flags.filter((_, index) => flags[index - 1] === '--env').map((each) => each.split('=')[0]);
+  const missing = names.filter((name) => !named.includes(name));
+  return [...flags, ...missing.flatMap((name) => ['--env', name]), ...own.slice(end)];
 }
 
 function changed(source: Source, server: string, entry: Readonly<Record<string, unknown>>): Planned {

@@ -197,9 +197,6 @@ const TIERS = ['b', 'c'] as const;
 /** The server of a command line, in the form of palisade.toml. Its tools keep their own names. */
 function wrappedRule(invocation: Invocation): UpstreamRule {
   const { rest, edge } = invocation;
-  const env = listOf(invocation, 'env');
-  const odd = env.find((each) => !/^[A-Za-z_][A-Za-z0-9_]*=/.test(each));
-  if (odd !== undefined) throw wrongUsage(`Cannot use --env "${odd}": expected NAME=VALUE`);
   const workspace = textOf(invocation, 'workspace');
   return {
     name:
@@ -208,7 +205,7 @@ function wrappedRule(invocation: Invocation): UpstreamRule {
     tier: choiceOf(invocation, 'tier', TIERS) ?? 'c',
     // Null: the default of commands, which has to be a root.
     workspace: workspace === undefined ? null : resolve(edge.cwd, workspace),
-    env,
+    env: variablesOf(invocation),
     readOnly: listOf(invocation, 'read-only').map((path) => resolve(edge.cwd, path)),
     allowHosts: listOf(invocation, 'allow-host'),
     secrets: listOf(invocation, 'secret'),
@@ -216,6 +213,18 @@ function wrappedRule(invocation: Invocation): UpstreamRule {
     elicitation: invocation.flags.elicitation === true ? 'on' : 'off',
     prefix: '',
   };
+}
+
+/** The variables of --env; a name alone takes the value that this process has, and nothing where it has none. */
+function variablesOf(invocation: Invocation): readonly string[] {
+  const inherited = new Map(invocation.edge.env.entries());
+  return listOf(invocation, 'env').flatMap((each) => {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*(?:=|$)/.test(each))
+      throw wrongUsage(`Cannot use --env "${each}": expected NAME=VALUE or NAME`);
+    if (each.includes('=')) return [each];
+    const value = inherited.get(each);
+    return value === undefined ? [] : [`${each}=${value}`];
+  });
 }
 
 function readName(raw: string): string | null {

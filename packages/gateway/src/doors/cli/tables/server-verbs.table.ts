@@ -3,7 +3,6 @@ import {
   ALLOW_HOST,
   AS,
   CURSOR,
-  ENV,
   LIMIT,
   READ_ONLY,
   SANDBOX_TIER,
@@ -58,7 +57,8 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
       'read-only PATH...': 'A path outside the system directories that it may read; may be repeated.',
       ...ALLOW_HOST,
       ...SECRET,
-      ...ENV,
+      'env NAME[=VALUE]...':
+        'An environment variable for it, by default with the value that it has here; may be repeated.',
       fetch:
         'Fetch its package first, if it was not fetched yet; on a terminal you are asked without the flag.',
       elicitation: 'Show its questions to the person at the client, as those of this server.',

@@ -11,7 +11,6 @@ export const CURSOR = { 'cursor CURSOR': 'Continue after the page that printed t
 export const EMBEDDED = {
   embedded: 'Make the call in this process, even where a daemon serves the state directory.',
 };
-export const ENV = { 'env NAME=VALUE...': 'An environment variable for it; may be repeated.' };
 export const INPUT = { 'input JSON': 'The input as JSON, @FILE, or - for standard input (default: {}).' };
 export const LIMIT = { 'limit N': 'How many to show (default: 20).' };
 export const OUT = { 'out FILE': 'Write to this file instead of standard output (also -o FILE).' };

@@ -410,9 +410,10 @@ describe('palisade connect', () => {
     expect(hint).toContain('"fence" leads to palisade as well. Remove it with --name fence.');
   });
 
-  test('says what a wrapped server can no longer do, and keeps its variables in the entry', async () => {
+  test('says what a wrapped server can no longer do, and passes on its variables but no tokens', async () => {
     const { json, write } = makeScratchHome();
-    const entry = '{"command": "npx", "args": ["-y", "@acme/files"], "env": {"API_KEY": "k", "B": "1"}}';
+    const entry =
+      '{"command": "npx", "args": ["-y", "@acme/files"], "env": {"ACME_API_KEY": "k", "B": "1", "PATH": "/"}}';
     const path = write(FILE, `{"mcpServers": {"mine": ${entry}}}`);
     const { notes } = await json(['connect', 'cursor', '--wrap', 'mine']);
     expect(notes).toEqual([
@@ -421,9 +422,15 @@ describe('palisade connect', () => {
       expect.stringMatching(
         /fetched once, by you: `palisade package add --state \S+ -- npx -y @acme\/files`\.$/,
       ),
-      'Its variables are not passed on (API_KEY, B). Pass what it needs with --env or --secret.',
+      'These variables are not passed on: "ACME_API_KEY", "PATH". For a token or a password, define a secret in palisade.toml and name it with --secret.',
     ]);
-    expect(textOf(path)).toContain('"env": {"API_KEY": "k", "B": "1"}');
+    expect(textOf(path)).toContain('"env": {"ACME_API_KEY": "k", "B": "1", "PATH": "/"}');
+    const argsIn = () => JSON.parse(textOf(path)).mcpServers.mine.args as string[];
+    expect(argsIn().slice(-6)).toEqual(['--env', 'B', '--', 'npx', '-y', '@acme/files']);
+    // One that was wrapped before gets what was added since; what a person wrote there stays.
+    writeFileSync(path, textOf(path).replace('"B": "1"', '"B": "1", "C": "2"').replace('"B",', '"B=3",'));
+    await json(['connect', 'cursor', '--wrap', 'mine']);
+    expect(argsIn().slice(-8)).toEqual(['--env', 'B=3', '--env', 'C', '--', 'npx', '-y', '@acme/files']);
   });
 
   test('finds files where XDG_CONFIG_HOME says', async () => {
