@@ -51,8 +51,8 @@ const makers = {
     };
     const workers = farSides(source, 'worker');
     const { metafile } = await build({ ...shared, entryPoints: [main, ...workers], splitting: true });
-    // An engine is passed to a sandbox as one file.
-    await build({ ...shared, entryPoints: farSides(source, 'engine') });
+    // An engine is passed to a sandbox as one file; what a client waits for is loaded as one.
+    await build({ ...shared, entryPoints: [...farSides(source, 'engine'), join(source, 'early.ts')] });
     writeFileSync(join(outDir, 'THIRD-PARTY.txt'), licencesOf(metafile));
   },
 };

@@ -42,8 +42,8 @@ export const LEVELS = [
   ['open-parts.ts'],
   ['open.ts'],
   ['doors', 'cluster'],
-  // The program's entry: nothing imports it.
-  ['main.ts'],
+  // The entries of the program: nothing imports them.
+  ['main.ts', 'early.ts'],
 ];
 
 /** Packages that import nothing but themselves, and so run in a browser as well. */

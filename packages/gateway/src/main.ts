@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { CODES } from '@palisade/sdk';
 import { readEnvironment } from './config/environment.ts';
 import { runCommandLine } from './doors/cli/cli.ts';
+import type { MessageId } from './doors/mcp/message.ts';
 import { VERSION } from './version.ts';
 
 /* The entry of the `palisade` command: hands the process to the command line, and carries its exit status out. */
@@ -32,25 +33,29 @@ const PACKAGE_FOLDERS = ['../../guest/tools/node_modules', '../../../node_module
 
 const opening = () => import('./open.ts');
 
-const status = await runCommandLine({
-  argv: process.argv.slice(2),
-  env: readEnvironment(),
-  cwd: process.cwd(),
-  version: VERSION,
-  clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
-  random: { bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) },
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  signal: cancel.signal,
-  whenUnread: (act) => {
-    unread.act = act;
-  },
-  packageFolders: PACKAGE_FOLDERS,
-  openRecords: async (options) => (await opening()).openRecords(options),
-  openGateway: async (options) => (await opening()).openGateway(options),
-});
-process.exitCode = unwritten.status ?? status;
-process.once('beforeExit', () => {
+/** Runs the command line of this process; `answered` is the id of the request that an MCP client has an answer to already. */
+export async function start(answered: MessageId | null): Promise<void> {
+  const status = await runCommandLine({
+    argv: process.argv.slice(2),
+    env: readEnvironment(),
+    cwd: process.cwd(),
+    version: VERSION,
+    clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
+    random: { bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) },
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    signal: cancel.signal,
+    answered,
+    whenUnread: (act) => {
+      unread.act = act;
+    },
+    packageFolders: PACKAGE_FOLDERS,
+    openRecords: async (options) => (await opening()).openRecords(options),
+    openGateway: async (options) => (await opening()).openGateway(options),
+  });
   process.exitCode = unwritten.status ?? status;
-});
+  process.once('beforeExit', () => {
+    process.exitCode = unwritten.status ?? status;
+  });
+}

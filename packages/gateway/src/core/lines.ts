@@ -31,6 +31,11 @@ export class Lines {
     if (start < chunk.length) this.#hold(Uint8Array.from(chunk.subarray(start)));
   }
 
+  /** What has arrived of a line that has not ended. */
+  get unfinished(): Uint8Array {
+    return Buffer.concat(this.#held);
+  }
+
   #hold(part: Uint8Array): void {
     if (this.#isSkipping) return;
     // Boundary: a sender without an end of line fills no memory.

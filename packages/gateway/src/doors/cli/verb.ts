@@ -2,6 +2,7 @@ import type { Environment, StateDir } from '../../config/environment.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import type { Gateway, Opened, Records } from '../../invoke/gateway.ts';
 import type { OpenMore, OpenOptions } from '../../open.ts';
+import type { MessageId } from '../mcp/message.ts';
 import type { Printer } from './printer.ts';
 
 export type { OpenMore, OpenOptions } from '../../open.ts';
@@ -86,6 +87,8 @@ export type Edge = {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
   readonly stderr: NodeJS.WritableStream;
   readonly signal: AbortSignal;
+  /** The id of the request of an MCP client that was answered before this program was loaded. */
+  readonly answered?: MessageId | null;
   /** Sets what happens when no one reads standard output any more; by default the program ends. */
   readonly whenUnread: (act: () => void) => void;
   /** Folders of packages next to this program, where compilers of skills are searched last. */

@@ -6,6 +6,7 @@ import { type Principal, parsePrincipal } from '../../core/principal.ts';
 import { settle } from '../../runner/forbidden.ts';
 import type { WorkspaceRoots } from '../../runner/roots.ts';
 import { type Mcp, makeMcp } from '../mcp/index.ts';
+import type { MessageId } from '../mcp/message.ts';
 import { AS_HEADER, LOCAL_MCP } from './local-client.ts';
 import { requirePlain, targetOf } from './request.ts';
 
@@ -21,6 +22,8 @@ type LocalMcpParts = Parameters<typeof makeMcp>[0] & {
   readonly owner: Principal;
 };
 
+type LocalMcpClient = { readonly caller: Caller; readonly answered: MessageId | null };
+
 type Refusal = 400 | 404 | 409 | 503;
 
 export class LocalSessions {
@@ -35,13 +38,14 @@ export class LocalSessions {
   /** Serves the client of one upgraded connection until it ends; never throws. */
   async serve(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => undefined);
-    const caller = this.#callerOf(request);
-    if (typeof caller === 'number') {
+    const client = this.#clientOf(request);
+    if (typeof client === 'number') {
       socket.end(
-        `HTTP/1.1 ${caller} ${STATUS_CODES[caller]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
+        `HTTP/1.1 ${client} ${STATUS_CODES[client]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
       );
       return;
     }
+    const { caller, answered } = client;
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: ${LOCAL_MCP.protocol}\r\n\r\n`,
     );
@@ -50,7 +54,7 @@ export class LocalSessions {
     const mcp = makeMcp(this.#parts);
     this.#open.set(mcp, socket);
     try {
-      await mcp.serveStdio({ stdin: socket, stdout: socket }, caller, new AbortController().signal);
+      await mcp.serveStdio({ stdin: socket, stdout: socket, answered }, caller, new AbortController().signal);
     } finally {
       await mcp.close();
       this.#open.delete(mcp);
@@ -71,7 +75,7 @@ export class LocalSessions {
     for (const [, socket] of open) socket.destroy();
   }
 
-  #callerOf(request: IncomingMessage): Caller | Refusal {
+  #clientOf(request: IncomingMessage): LocalMcpClient | Refusal {
     const { gateway, version, owner } = this.#parts;
     const asked = askedOf(request);
     if (asked === null) return 400;
@@ -79,13 +83,27 @@ export class LocalSessions {
     if (path !== LOCAL_MCP.path || request.headers.upgrade !== LOCAL_MCP.protocol) return 404;
     if (this.#isDraining) return 503;
     const principal = parsePrincipal(String(request.headers[AS_HEADER] ?? ''));
-    if (principal === null) return 400;
+    const answered = answeredIn(query.get('answered'));
+    if (principal === null || answered === undefined) return 400;
     const isAlike =
       query.get('version') === version &&
       worksAlike(gateway.workspaces, { cwd: query.get('cwd') ?? '', granted: query.getAll('workspace') });
     if (!isAlike) return 409;
     const { tenant } = gateway.config.gateway;
-    return { principal, tenant, scopes: new Set(['call']), credential: 'process', approver: owner };
+    const scopes = new Set(['call'] as const);
+    const caller: Caller = { principal, tenant, scopes, credential: 'process', approver: owner };
+    return { caller, answered };
+  }
+}
+
+/** The id of the request that the command has answered itself; undefined where it is not one. */
+function answeredIn(text: string | null): MessageId | null | undefined {
+  if (text === null) return null;
+  try {
+    const id = JSON.parse(text) as unknown;
+    return typeof id === 'string' || Number.isSafeInteger(id) ? (id as MessageId) : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -22,21 +22,25 @@ export async function answerEarly(
   stdin: Readable,
   stdout: Writable,
   version: string,
+  waitMs = WAIT_MS,
 ): Promise<MessageId | null> {
-  const read = await firstBytes(stdin);
+  const read = await firstBytes(stdin, waitMs);
   const end = read.indexOf(NEWLINE);
   const asked = end === -1 ? null : questionIn(read.subarray(0, end), version);
   if (read.length > 0) stdin.unshift(read);
   if (asked === null) return null;
   const { id, result } = asked;
   const text = JSON.stringify({ result, jsonrpc: '2.0', id });
-  // What else happens here takes long and leaves no time for writing.
+  // What else happens here takes long and leaves no time for writing. Who no longer reads is noticed by the next answer.
+  const ignored = () => undefined;
+  stdout.on('error', ignored);
   await new Promise<void>((resolve) => stdout.write(`${text}\n`, () => resolve()));
+  stdout.off('error', ignored);
   return id;
 }
 
 /** What has arrived when there is a whole line, too much, no more to come, or no time left. */
-function firstBytes(stdin: Readable): Promise<Buffer> {
+function firstBytes(stdin: Readable, waitMs: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   return new Promise((resolve) => {
     const finish = () => {
@@ -53,7 +57,7 @@ function firstBytes(stdin: Readable): Promise<Buffer> {
         if (chunk.includes(NEWLINE) || bytes > LIMITS.maxBytes) return finish();
       }
     };
-    const timer = setTimeout(finish, WAIT_MS);
+    const timer = setTimeout(finish, waitMs);
     stdin.on('readable', take);
     stdin.once('end', finish);
     stdin.once('error', finish);

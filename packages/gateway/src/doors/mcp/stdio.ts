@@ -122,6 +122,8 @@ class StdioWire implements Transport {
     stdout.on('error', this.#onEnd);
     // Not now: the SDK is about to set what is called at the end.
     if (stdin.readableEnded || stdin.destroyed) setImmediate(this.#onEnd);
+    // A reader before this one may have paused the stream, and then a listener alone gets nothing.
+    else stdin.resume();
   }
 
   send(message: JSONRPCMessage): Promise<void> {

@@ -18,12 +18,12 @@ import { type Ran, runInside } from './fake-edge.ts';
 const env = readEnvironment({}, { username: 'ada', homedir: '/nowhere' });
 
 /** Opens the daemon; closed with the test. */
-export async function openSetup({ toml = '', cwd = '' } = {}) {
+export async function openSetup({ toml = '', cwd = '', policies = PERMIT_ALL } = {}) {
   const stateDir = join(tempDir(), 'state');
   const work = tempDir();
   writeFileSync(join(work, 'Makefile'), '');
   mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
-  writeFileSync(join(stateDir, 'policies', 'all.cedar'), PERMIT_ALL);
+  writeFileSync(join(stateDir, 'policies', 'all.cedar'), policies);
   writeFileSync(join(stateDir, 'palisade.toml'), toml.replaceAll('WORK', work));
   const options = { stateDir, env, version: '0.0.0', checked: CHECKED };
   const served: { gateway: Opened<Gateway> | null } = { gateway: null };

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { openRecords } from '../../../src/open.ts';
+import { PERMIT_ALL } from '../../fixture/gateway.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 import { openSetup } from './daemon-setup.ts';
 import type { Ran } from './fake-edge.ts';
@@ -13,13 +14,14 @@ function openClient(
 ) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const answers = new Map<number, Record<string, unknown>>();
-  let text = '';
+  let [text, questions] = ['', 0];
   stdout.on('data', (chunk: Buffer) => {
     const lines = (text + chunk.toString()).split('\n');
     text = lines.pop() ?? '';
     for (const line of lines) {
       const message = JSON.parse(line);
-      if (message.id !== undefined) answers.set(message.id, message.result ?? message.error);
+      if (message.method === 'elicitation/create') questions += 1;
+      else if (message.id !== undefined) answers.set(message.id, message.result ?? message.error);
     }
   });
   const ask = async (id: number, method: string, params: object) => {
@@ -29,7 +31,7 @@ function openClient(
   };
   const send = (id: number, method: string, params: object) =>
     void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-  return { stdin, ask, send, ended: run(['mcp', ...words], { stdin, stdout }) };
+  return { stdin, ask, send, questions: () => questions, ended: run(['mcp', ...words], { stdin, stdout }) };
 }
 
 const HELLO = {
@@ -75,10 +77,28 @@ test('the calls of an MCP client are cancelled and recorded by the daemon when i
   expect(countRunning()).toBe(0);
 });
 
-test('an MCP client whose daemon ends is told so, with what to do', async () => {
-  const { run, close } = await openSetup();
+test('an MCP client whose daemon ends goes on with its own process', async () => {
+  const { run, close, opened } = await openSetup();
   const client = openClient(run, []);
   await client.ask(1, 'initialize', HELLO);
+  await client.ask(2, 'tools/list', {});
+  expect(opened.times).toBe(0);
+  await close();
+  const called = await client.ask(3, 'tools/call', { name: 'palisade_echo', arguments: { message: 'hi' } });
+  expect(called).toMatchObject({ structuredContent: { message: 'hi' } });
+  client.stdin.end();
+  expect(await client.ended).toMatchObject({ status: 0, err: '' });
+  expect(opened.times).toBe(1);
+});
+
+test('an MCP client whose daemon ends while a person is asked is told so, with what to do', async () => {
+  const ask = `@id("ask") forbid (principal, action == Action::"call", resource == Tool::"palisade.sleep")`;
+  const policies = `${PERMIT_ALL}\n${ask} unless { context.approved };\n`;
+  const { run, close } = await openSetup({ policies });
+  const client = openClient(run, []);
+  await client.ask(1, 'initialize', { ...HELLO, capabilities: { elicitation: {} } });
+  client.send(2, 'tools/call', { name: 'palisade_sleep', arguments: { ms: 1 } });
+  await expect.poll(client.questions, { timeout: 20_000 }).toBe(1);
   await close();
   const { status, err } = await client.ended;
   expect(status).not.toBe(0);

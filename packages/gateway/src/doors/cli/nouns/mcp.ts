@@ -8,6 +8,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { Principal } from '../../../core/principal.ts';
 import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { makeLog } from '../../../telemetry/log.ts';
+import type { RelayEnding } from '../../http/local-relay.ts';
 import { answerEarly } from '../../mcp/answer-early.ts';
 import type { MessageId } from '../../mcp/message.ts';
 import { canAsk } from '../ask.ts';
@@ -21,43 +22,43 @@ const UNNAMED_CLIENT: Principal = { kind: 'agent', name: 'mcp' };
 
 export async function mcp(invocation: Invocation): Promise<number> {
   clientOf(invocation);
-  const relayed = await serveThroughDaemon(invocation);
-  if (relayed !== null) return relayed;
   const answered = await greet(invocation);
-  return serveClient(invocation, await invocation.openGateway({ isLasting: true }), answered);
+  const relayed = await serveThroughDaemon(invocation, answered);
+  if (relayed.kind === 'ended') return 0;
+  const next = relayed.kind === 'lost' ? relayed.goOn() : answered;
+  if (next === undefined) return printError(invocation.print, DAEMON_LOST);
+  return serveClient(invocation, await invocation.openGateway({ isLasting: true }), next);
 }
 
-/** Has the daemon of the state directory serve the client; null where none does, and nothing was read. */
-async function serveThroughDaemon(invocation: Invocation): Promise<number | null> {
-  const { edge, signal, print } = invocation;
+/** Has the daemon of the state directory serve the client; refused where none does, and nothing was read. */
+async function serveThroughDaemon(invocation: Invocation, answered: MessageId | null): Promise<RelayEnding> {
+  const { edge, signal } = invocation;
   const daemon = await findDaemon(invocation);
-  if (daemon === null) return null;
+  if (daemon === null) return { kind: 'refused' };
   const { relayToDaemon } = await import('../../http/local-relay.ts');
   const unread = new AbortController();
   edge.whenUnread(() => unread.abort());
   const [stdin, stdout] = [edge.stdin as Readable, edge.stdout as Writable];
   const workspaces = listOf(invocation, 'workspace').map((path) => resolve(edge.cwd, path));
   const { version, cwd } = edge;
-  const ended = await relayToDaemon(
-    { ...daemon, principal: clientOf(invocation), version, cwd, workspaces, stdin, stdout },
+  return relayToDaemon(
+    { ...daemon, principal: clientOf(invocation), version, cwd, workspaces, answered, stdin, stdout },
     AbortSignal.any([signal, unread.signal]),
   );
-  if (ended === 'refused') return null;
-  return ended === 'ended' ? 0 : printError(print, DAEMON_LOST);
 }
 
 const DAEMON_LOST = new CodedError(
   'tier/unknown-ending',
-  'Cannot go on: the daemon that served this client (`palisade serve`) has ended',
+  'Cannot go on: the daemon that served this client (`palisade serve`) has ended while it asked the person at the client',
   {
     remedy:
       'Start the client again; it is then served without the daemon, or by a new one. How calls ended that were running is in `palisade journal search --kind ended`.',
   },
 );
 
-/** Answers the first request of the client before anything that takes long. */
-function greet({ edge }: Invocation): Promise<MessageId | null> {
-  return answerEarly(edge.stdin as Readable, edge.stdout as Writable, edge.version);
+/** Answers the first request of the client before anything that takes long, unless that was done already. */
+async function greet({ edge }: Invocation): Promise<MessageId | null> {
+  return edge.answered ?? answerEarly(edge.stdin as Readable, edge.stdout as Writable, edge.version);
 }
 
 /** Serves the client on standard input and output until it disconnects, and closes the gateway. */
