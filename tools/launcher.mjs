@@ -23,14 +23,17 @@ import { digestOf, readStamp } from './stamp.mjs';
 
 const SOURCES = 'packages/launcher/src';
 const STAMP = 'packages/launcher/dist/.sources';
-const COMPILERS = ['cc', 'gcc', 'clang'];
+/** In the order in which they are tried: with musl the file is an eighth of the size, and each jail gets a copy. */
+const COMPILERS = ['musl-gcc', 'cc', 'gcc', 'clang'];
+/** Where Debian has the headers of the kernel, which musl-gcc does not search. */
+const KERNEL_HEADERS = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
 const STRICT = ['-Wall', '-Wextra', '-Werror', '-Wshadow', '-Wconversion'];
 const FIX = 'install one (apt-get install gcc libc6-dev) and run the set-up again';
 
 /** Where the launcher is, below the root of the clone. */
 export const LAUNCHER = 'packages/launcher/dist/palisade-launcher';
 
-/** The arguments of every compiler, besides the names of the files. Without symbols: each jail gets a copy. */
+/** The arguments of every compiler, besides the names of the files. */
 export const COMPILER_ARGUMENTS = ['-std=c17', '-D_GNU_SOURCE', '-O2', '-static', '-s', ...STRICT];
 
 /** Whether the launcher exists and is up to date with its source; true where none is needed. */
@@ -72,15 +75,15 @@ function waysToMake(root, { platform, arch, path }) {
   const source = digestOf(root, [SOURCES]);
   const folders = path.split(delimiter).filter((folder) => folder.startsWith('/'));
   const names = COMPILERS.flatMap((name) => folders.map((folder) => ({ name, file: join(folder, name) })));
-  const compiler = names.find(({ file }) => existsSync(file));
+  const found = COMPILERS.map((each) => names.find(({ name, file }) => name === each && existsSync(file)));
   const prebuilt = join(root, `packages/launcher/prebuilt/${platform}-${arch}/palisade-launcher`);
-  const ways = [];
-  if (compiler !== undefined) {
-    const compile = (out) =>
-      run(compiler.file, [...COMPILER_ARGUMENTS, '-o', out, ...programFiles(root)], { cwd: root });
-    const stamp = digest(`${source} ${arch} ${compiler.name} ${COMPILER_ARGUMENTS.join(' ')}`);
-    ways.push({ name: compiler.name, stamp, into: compile });
-  }
+  const ways = found
+    .filter((compiler) => compiler !== undefined)
+    .map(({ name, file }) => {
+      const words = [...COMPILER_ARGUMENTS, ...headersFor(name, arch)];
+      const into = (out) => run(file, [...words, '-o', out, ...programFiles(root)], { cwd: root });
+      return { name, stamp: digest(`${source} ${arch} ${name} ${words.join(' ')}`), into };
+    });
   if (existsSync(prebuilt)) {
     const copy = async (out) => {
       copyFileSync(prebuilt, out);
@@ -90,6 +93,12 @@ function waysToMake(root, { platform, arch, path }) {
     ways.push({ name: 'prebuilt', stamp, into: copy });
   }
   return ways;
+}
+
+function headersFor(compiler, arch) {
+  if (compiler !== 'musl-gcc') return [];
+  const folders = ['/usr/include', `/usr/include/${KERNEL_HEADERS[arch] ?? ''}`];
+  return folders.flatMap((folder) => ['-idirafter', folder]);
 }
 
 async function make(root, way) {

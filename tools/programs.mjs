@@ -10,6 +10,7 @@ import { run } from './command.mjs';
 export const PROGRAMS = [
   ['bwrap', 'bubblewrap'],
   ['cc', 'gcc', 'libc6-dev'],
+  ['musl-gcc', 'musl-tools'],
   ['make', 'make'],
   ['git', 'git'],
   ['python3', 'python3'],

@@ -10,7 +10,7 @@ import { sample } from '../volume/volume.ts';
  * policy that permits everything, only the roots of the operator keep it from the keys.
  */
 
-const program = heldGateway(new URL('../../packages/gateway/src/main.ts', import.meta.url));
+const program = heldGateway(new URL('../fixtures/workspaces/palisade.ts', import.meta.url));
 const STEAL = 'cat key; echo planted > planted';
 const steal = (workspace: string, more: object = {}) => ({
   ...{ command: 'sh', args: ['-c', STEAL], tier: 'c', workspace },

@@ -19,7 +19,7 @@ import { volume } from '../volume/volume.ts';
 
 /* A forbidden directory that has another path: by a bind mount, by an exchange while calls run, by a rename. */
 
-const program = heldGateway(new URL('../../packages/gateway/src/main.ts', import.meta.url));
+const program = heldGateway(new URL('../fixtures/workspaces/palisade.ts', import.meta.url));
 const MAY_MOUNT = process.getuid?.() === 0;
 const SCRIPT = 'cat key */key; echo planted > planted';
 

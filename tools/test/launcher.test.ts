@@ -91,6 +91,15 @@ describe('buildLauncher()', () => {
     expect(readFileSync(made, 'utf8')).toBe('prebuilt\n');
   });
 
+  test('goes on with the next compiler where one fails', async () => {
+    const { root, said, build } = clone({}, true);
+    const first = join(root, 'compilers/musl-gcc');
+    writeFileSync(first, '#!/bin/sh\necho "no headers"; exit 1\n');
+    chmodSync(first, 0o755);
+    await build();
+    expect(said).toEqual(['launcher (cc)']);
+  });
+
   test.each([
     ['no compiler', null, 'no C compiler and no prebuilt file was found'],
     ['a compiler that fails', false, 'cannot find -lc'],

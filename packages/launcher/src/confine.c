@@ -99,7 +99,7 @@ void limit_resources(void)
     for (size_t i = 0; i < COUNT(rlimits); i++) {
         if (rlimits[i].value == 0) continue;
         const struct rlimit both = {rlimits[i].value, rlimits[i].value};
-        must(setrlimit((__rlimit_resource_t)rlimits[i].resource, &both) == 0, "rlimit");
+        must(setrlimit((resource_number)rlimits[i].resource, &both) == 0, "rlimit");
     }
 }
 

@@ -95,19 +95,19 @@ void receive_connects(void)
     if (header == NULL || header->cmsg_type != SCM_RIGHTS) fail("connects", EBADMSG);
     memcpy(&connect_source, CMSG_DATA(header), sizeof connect_source);
     /* The caller sleeps until it is answered, so its processor is handed over at once; before Linux 6.6 it is not. */
-    (void)ioctl(connect_source, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
+    (void)ioctl(connect_source, (ioctl_number)NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
 }
 
 static bool is_alive(uint64_t id)
 {
-    return ioctl(connect_source, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+    return ioctl(connect_source, (ioctl_number)SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 static void answer(uint64_t id, int error)
 {
     struct seccomp_notif_resp response = {.id = id, .error = -error};
     /* It fails if the caller has been killed. */
-    (void)ioctl(connect_source, SECCOMP_IOCTL_NOTIF_SEND, &response);
+    (void)ioctl(connect_source, (ioctl_number)SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 static void forget(struct request *request)
@@ -223,7 +223,7 @@ static void answer_one(void)
         char room[512];
     } frame = {.room = {0}};
     /* It does not block: only this process takes them, and poll has seen one. It may be gone. */
-    if (ioctl(connect_source, SECCOMP_IOCTL_NOTIF_RECV, &frame.asked) != 0) return;
+    if (ioctl(connect_source, (ioctl_number)SECCOMP_IOCTL_NOTIF_RECV, &frame.asked) != 0) return;
     struct request request = {.id = frame.asked.id, .file = -1, .target = -1};
     int error = take(&request, &frame.asked);
     /* Boundary: of a caller that has ended, its number and all that was taken by it may be another's. */

@@ -7,6 +7,7 @@
 #include "confine.h"
 #include "facts.h"
 #include "gate.h"
+#include "kernel.h"
 #include "mounts.h"
 #include "options.h"
 #include "proc.h"
@@ -195,7 +196,7 @@ void report_facts(void)
     tell_fact_number("connects", plan.connects);
     for (size_t i = 0; i < COUNT(LIMITS); i++) {
         struct rlimit now;
-        must(getrlimit((__rlimit_resource_t)LIMITS[i].resource, &now) == 0, "facts");
+        must(getrlimit((resource_number)LIMITS[i].resource, &now) == 0, "facts");
         begin_fact("rlimit.", LIMITS[i].name);
         if (now.rlim_cur == RLIM_INFINITY) add(&fact, "unlimited");
         else add_number(&fact, now.rlim_cur);

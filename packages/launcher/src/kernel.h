@@ -2,6 +2,16 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/resource.h>
+
+/* The C libraries declare these parameters with different types. */
+#ifdef __GLIBC__
+typedef __rlimit_resource_t resource_number;
+typedef unsigned long ioctl_number;
+#else
+typedef int resource_number;
+typedef int ioctl_number;
+#endif
 
 enum {
     NR_pidfd_send_signal = 424,

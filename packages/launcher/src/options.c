@@ -5,6 +5,7 @@
 
 #include "descriptors.h"
 #include "gate.h"
+#include "kernel.h"
 #include "options.h"
 #include "report.h"
 
@@ -248,7 +249,7 @@ static void take_argument(char *argument)
         if (strcmp(key, rlimits[i].name) != 0) continue;
         take_number(argument, equals + 1, &rlimits[i].value, (const uint64_t[]){1, MOST_NUMBER});
         struct rlimit now;
-        must(getrlimit((__rlimit_resource_t)rlimits[i].resource, &now) == 0, "rlimit");
+        must(getrlimit((resource_number)rlimits[i].resource, &now) == 0, "rlimit");
         if (rlimits[i].value <= now.rlim_max) return;
         if (rlimits[i].resource != RLIMIT_NOFILE) refuse(argument, "is above the hard limit", "at most that");
         rlimits[i].value = now.rlim_max;
