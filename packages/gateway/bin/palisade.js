@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 
-const [word] = process.argv.slice(2);
+const [word, ...rest] = process.argv.slice(2);
 
 /** Loads a part of the build; one that was not built says so. */
 async function load(name) {
@@ -19,7 +19,8 @@ if (word === '--version' || word === '-V') {
   process.stdout.write(`${JSON.parse(manifest).version}\n`);
 } else {
   // The client of an MCP server waits for its first answer, which needs little of the program.
-  const isClient = word === 'mcp' && process.stdin.isTTY !== true;
+  const asksForHelp = rest.some((each) => each === '--help' || each === '-h');
+  const isClient = word === 'mcp' && !asksForHelp && process.stdin.isTTY !== true;
   const answered = isClient ? await (await load('early.js')).answerFirst() : null;
   const { start } = await load('main.js');
   await start(answered);
