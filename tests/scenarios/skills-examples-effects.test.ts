@@ -76,7 +76,15 @@ function toolsOf(files: Entries, config: Record<string, string> = {}, withhold: 
   const { manifest, artifact, digests, entries } = openPackage(packSkill(files, { palisade: '0.1.0' }));
   const read = async (path: string) => entries.get(path) ?? new Uint8Array();
   const grant = narrowGrant(manifest, { withhold, limits: {}, config });
-  const tools = skillTools({ manifest, artifact, digests, grant, trust: 'operator', read });
+  const tools = skillTools({
+    manifest,
+    artifact,
+    digests,
+    grant,
+    trust: 'operator',
+    modules: undefined,
+    read,
+  });
   return tools.map(({ skill: _, ...tool }) => tool);
 }
 

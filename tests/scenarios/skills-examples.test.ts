@@ -43,7 +43,15 @@ function toolsOf({ manifest, artifact, digests, entries }: SkillPackage): readon
   const read = async (path: string) => entries.get(path) ?? new Uint8Array();
   const withhold = manifest.asks.http.map((entry) => `http=${entry}`);
   const grant = narrowGrant(manifest, { withhold, limits: {}, config: {} });
-  const tools = skillTools({ manifest, artifact, digests, grant, trust: 'operator', read });
+  const tools = skillTools({
+    manifest,
+    artifact,
+    digests,
+    grant,
+    trust: 'operator',
+    modules: undefined,
+    read,
+  });
   return tools.map(({ skill: _, ...tool }) => tool);
 }
 

@@ -71,6 +71,11 @@ export type Schemas = {
     } | null;
     /** The version that audited. */
     readonly palisade: string;
+    /** The functions of the ABI that each module imports; null: unknown, and counts as all. */
+    readonly modules?: readonly {
+      readonly path: string;
+      readonly imports: readonly string[] | null;
+    }[] | undefined;
   };
   readonly Call: {
     readonly callId: string;
@@ -92,6 +97,8 @@ export type Schemas = {
       /** What a user runs to approve it. */
       readonly approveWith: string;
     } | undefined;
+    /** What the guest logged and was denied; left out where there is nothing. */
+    readonly log?: Schemas['CallLog'] | undefined;
     /** It had ended before, and is given again for its idempotency key. */
     readonly replayed?: true | undefined;
   };
@@ -113,6 +120,31 @@ export type Schemas = {
     readonly event: 'ended';
     readonly data: Schemas['Call'];
   };
+  readonly CallLog: {
+    /** What the guest logged. */
+    readonly lines: readonly {
+      readonly level: string;
+      readonly text: string;
+    }[];
+    /** There were more lines than are kept. */
+    readonly isCut: boolean;
+    /** The host calls that it was denied. */
+    readonly denied: readonly {
+      readonly function: string;
+      readonly argument: string | null;
+      readonly why: string;
+      readonly sentence: string;
+      readonly remedy: string;
+      readonly times: number;
+    }[];
+    /** Denials beside those in the list. */
+    readonly deniedMore: number;
+    /** The functions that were running when it trapped, the innermost first. */
+    readonly trap: readonly {
+      readonly function: number;
+      readonly name: string | null;
+    }[];
+  };
   readonly ChangedSkill: Schemas['Skill'] & {
     readonly event: 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
   };
@@ -130,6 +162,8 @@ export type Schemas = {
       /** What a user runs to approve it. */
       readonly approveWith: string;
     } | undefined;
+    /** What the guest logged and was denied; left out where there is nothing. */
+    readonly log?: Schemas['CallLog'] | undefined;
     /** It had ended before, and is given again for its idempotency key. */
     readonly replayed?: true | undefined;
     /** The output was cut off. */
@@ -376,6 +410,12 @@ export type Schemas = {
         readonly destructive: boolean;
         readonly idempotent: boolean;
         readonly openWorld: boolean;
+      };
+      /** What it can do with the grant, as far as its own module can use it; before an approval, with all that is requested. */
+      readonly reach: {
+        readonly risk: 'low' | 'medium' | 'high';
+        readonly capabilities: readonly string[];
+        readonly hosts: readonly string[];
       };
     }[];
     readonly capabilities: readonly {
@@ -708,6 +748,12 @@ export type Replies = {
   };
   readonly getCallReceipt: Schemas['Envelope'];
   readonly getCallOutput: Json;
+  readonly getCallLog: Schemas['CallLog'] & {
+    readonly callId: string;
+    readonly tool: string;
+    readonly code: string;
+    readonly message: string;
+  };
   readonly cancelCall: {
     readonly callId: string;
     readonly cancelled: boolean;
@@ -1172,6 +1218,7 @@ export const ROUTES = {
   getCall: { method: 'GET', path: '/v1/calls/{id}' },
   getCallReceipt: { method: 'GET', path: '/v1/calls/{id}/receipt' },
   getCallOutput: { method: 'GET', path: '/v1/calls/{id}/output' },
+  getCallLog: { method: 'GET', path: '/v1/calls/{id}/log' },
   cancelCall: { method: 'POST', path: '/v1/calls/{id}/cancel' },
   getRun: { method: 'GET', path: '/v1/runs/{id}' },
   listUndo: { method: 'GET', path: '/v1/undo' },

@@ -47,6 +47,7 @@ export type WasmErrorFacts = {
   readonly detail?: string;
   readonly cause?: unknown;
   readonly usage?: Usage;
+  readonly frames?: readonly number[];
 };
 
 /** The one error this package throws for what a guest is or does; anything else is our bug. */
@@ -58,6 +59,8 @@ export class WasmError extends Error {
   readonly detail: string | undefined;
   /** What the call used; absent if nothing ran. */
   readonly usage: Usage | undefined;
+  /** The functions that were running, the innermost first, by their indices in the module as it was submitted. */
+  readonly frames: readonly number[];
 
   constructor(code: WasmErrorCode, message: string, facts: WasmErrorFacts = {}) {
     const where = facts.offset === undefined ? '' : ` (at byte ${facts.offset})`;
@@ -66,5 +69,6 @@ export class WasmError extends Error {
     this.offset = facts.offset;
     this.detail = facts.detail;
     this.usage = facts.usage;
+    this.frames = facts.frames ?? [];
   }
 }

@@ -14,6 +14,7 @@ export type {
 } from './instance/call.ts';
 export type { Occupancy } from './instance/capacity.ts';
 export type { CompiledModule } from './instance/compile.ts';
+export { FORMAT_VERSION } from './instance/disk-form.ts';
 export { type CompileOptions, createEngine, type Engine, type EngineOptions } from './instance/engine.ts';
 export type { BytesExports, BytesOptions, BytesResult } from './instance/exchange.ts';
 export type { Guest } from './instance/guest.ts';
@@ -26,3 +27,4 @@ export type { GuestValue, NumberType } from './instance/value.ts';
 export { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from './limits.ts';
 export { METER_VERSION, type Metered, type MeterOptions, meter } from './meter/meter.ts';
 export type { Form } from './meter/plan.ts';
+export { functionNames } from './read/names.ts';

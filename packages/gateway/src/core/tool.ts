@@ -51,6 +51,9 @@ export type ToolSkill = {
   readonly publisher: string;
   /** How its key came to be trusted. */
   readonly trust: 'operator' | 'first-use';
+  /** Of its package, and of what it was granted. */
+  readonly artifact: Digest;
+  readonly grant: Digest;
 };
 
 /** The record of a tool. What is listed, authorised, run and attested is this record. */

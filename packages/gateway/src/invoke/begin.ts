@@ -10,6 +10,7 @@ import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Grant } from '../policy/authorize.ts';
+import { readLog } from '../results/call-logs.ts';
 import { isIdempotencyKey, keyState, takeKey } from '../results/keys.ts';
 import { outcomeOf, readResult } from '../results/results.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -235,12 +236,14 @@ export async function repeated(line: Line, call: ToolCall): Promise<Ended | null
     return refused(refuse('door/idempotency-conflict', message));
   }
   const { callId, usage } = kept;
+  const log = readLog(store, callId);
   return {
     kind: 'ended',
     callId,
     outcome: outcomeOf(kept),
     usage,
     receipt: receiptOf(line, callId),
+    ...(log === null ? {} : { log }),
     replayed: true,
   };
 }

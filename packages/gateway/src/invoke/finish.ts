@@ -2,6 +2,7 @@ import { CODES, canonicalize } from '@palisade/sdk';
 import { signReceipt } from '../attest/keys.ts';
 import { settle } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
+import { type CallLog, hasLog, safeLog } from '../core/call-log.ts';
 import { makeId } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { digestBytes } from '../core/digest.ts';
@@ -10,6 +11,7 @@ import { NO_USAGE, type Usage } from '../core/limits.ts';
 import { fail, type Outcome, type RefusedCode, refuse } from '../core/outcome.ts';
 import { search } from '../journal/search.ts';
 import { type Packed, pack, saveRecording } from '../recordings/recordings.ts';
+import { keepLog } from '../results/call-logs.ts';
 import { type Keeping, keepResult, pruneResults } from '../results/results.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Execution, RunResult } from '../tiers/tier.ts';
@@ -33,6 +35,7 @@ const UNSAVED = 'none: it could not be saved';
  */
 export async function finish(line: Line, begun: Begun, result: RunResult): Promise<Ended> {
   const { ending, usage, egress = null } = result;
+  const log = result.log === undefined || !hasLog(result.log) ? null : safeLog(result.log, line.redact);
   const outcome: Outcome =
     ending.status === 'ok'
       ? { ...ending, code: 'ok', usage }
@@ -44,7 +47,7 @@ export async function finish(line: Line, begun: Begun, result: RunResult): Promi
       if (recording !== null) saveRecording(tx, begun.facts.call.id, recording);
       const ran = { startedAt: begun.startedAt, execution: executionOf(result, recording) };
       const { trace } = begun.grant.call.call;
-      return appendEnding(line, tx, begun.facts, { outcome, ran, egress, trace });
+      return appendEnding(line, tx, begun.facts, { outcome, ran, egress, trace, log });
     });
   for (let attempt = 1; ; attempt++) {
     try {
@@ -90,6 +93,8 @@ export type Ended = {
   readonly outcome: Outcome;
   readonly usage: Usage;
   readonly receipt: string | null;
+  /** What its guest said and was denied; left out where there is nothing. */
+  readonly log?: CallLog;
   /** The call had ended before, and was repeated with its idempotency key. */
   readonly replayed?: true;
 };
@@ -97,19 +102,22 @@ export type Ended = {
 /** For a call that may have run; where and how is unknown. */
 export const UNKNOWN_EXECUTION: Execution = { tier: 'unknown', executor: 'unknown', isolation: {} };
 
+type Ending = {
+  readonly outcome: Outcome;
+  readonly ran: Ran;
+  readonly egress?: Json | null;
+  readonly trace?: string | undefined;
+  readonly log?: CallLog | null;
+};
+
 type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
 
 /**
  * Signs the receipt and appends the record that contains it, in one transaction. The receipt names the position of its
  * record, and the hash of the record goes into the chain: neither can be changed or left out without the other.
  */
-export function appendEnding(
-  records: Records,
-  tx: Transaction,
-  facts: CallFacts,
-  ended: { outcome: Outcome; ran: Ran; egress?: Json | null; trace?: string | undefined },
-): Ended {
-  const { outcome, ran, trace } = ended;
+export function appendEnding(records: Records, tx: Transaction, facts: CallFacts, ended: Ending): Ended {
+  const { outcome, ran, trace, log = null } = ended;
   // Boundary: the run chooses the host names, and may have put a secret into one.
   const egress = records.redact(ended.egress ?? null);
   const { status, code } = outcome;
@@ -150,6 +158,7 @@ export function appendEnding(
         receipt: signed.sha256,
         envelope: JSON.parse(signed.envelope),
         ...(egress === null ? {} : { egress }),
+        ...(log === null ? {} : notesOf(log)),
         ...(trace === undefined ? {} : { trace }),
       },
       closes: ran !== null,
@@ -157,7 +166,16 @@ export function appendEnding(
     };
   });
   keep(records, tx, facts, { outcome, usage, receiptSeq: seq, atMs });
-  return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt };
+  if (log !== null) keepLog(tx, facts.call.id, atMs, log);
+  return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt, ...(log === null ? {} : { log }) };
+}
+
+/** What the journal has of a log: why host calls were denied and where the guest trapped, and nothing that it logged. */
+function notesOf({ denied, deniedMore, trap }: CallLog): { readonly [key: string]: Json } {
+  return {
+    ...(denied.length === 0 ? {} : { denied: denied.map((each) => ({ ...each })), deniedMore }),
+    ...(trap.length === 0 ? {} : { trap: trap.map((frame) => ({ ...frame })) }),
+  };
 }
 
 /** Once in this many records, some expired results are dropped. */

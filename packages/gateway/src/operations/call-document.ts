@@ -14,10 +14,11 @@ export type CallDocument = Pick<
   Wire.CallDocument,
   'callId' | 'status' | 'message' | 'remedy' | 'output' | 'usage' | 'receipt'
 > &
-  Pick<Outcome, 'code'>;
+  Pick<Outcome, 'code'> &
+  Pick<Ended, 'log'>;
 
 /** The document of an ending; the receipt in it is the one that was signed. */
-export function callDocument({ callId, outcome, usage, receipt }: Ended): CallDocument {
+export function callDocument({ callId, outcome, usage, receipt, log }: Ended): CallDocument {
   const { status, code } = outcome;
   return {
     callId,
@@ -28,6 +29,7 @@ export function callDocument({ callId, outcome, usage, receipt }: Ended): CallDo
     output: status === 'refused' ? null : outcome.output,
     usage,
     receipt: receipt === null ? null : (JSON.parse(receipt) as Wire.SignedEnvelope),
+    ...(log === undefined ? {} : { log }),
   };
 }
 

@@ -3,6 +3,29 @@ import { anyJson, callIdText, envelope, isoTimeText, usage } from './schema-part
 
 /* How a call ended, as documents, events and problems show it. */
 
+export const callLog = z
+  .object({
+    lines: z.array(z.object({ level: z.string(), text: z.string() })).describe('What the guest logged.'),
+    isCut: z.boolean().describe('There were more lines than are kept.'),
+    denied: z
+      .array(
+        z.object({
+          function: z.string(),
+          argument: z.string().nullable(),
+          why: z.string(),
+          sentence: z.string(),
+          remedy: z.string(),
+          times: z.int(),
+        }),
+      )
+      .describe('The host calls that it was denied.'),
+    deniedMore: z.int().describe('Denials beside those in the list.'),
+    trap: z
+      .array(z.object({ function: z.int(), name: z.string().nullable() }))
+      .describe('The functions that were running when it trapped, the innermost first.'),
+  })
+  .meta({ id: 'CallLog' });
+
 export const ending = z.object({
   callId: callIdText,
   status: z.enum(['ok', 'failed', 'refused']),
@@ -24,6 +47,9 @@ export const call = ending
         approveWith: z.string().describe('What a user runs to approve it.'),
       })
       .optional(),
+    log: callLog
+      .optional()
+      .describe('What the guest logged and was denied; left out where there is nothing.'),
     replayed: z
       .literal(true)
       .optional()
@@ -33,7 +59,7 @@ export const call = ending
 
 /** What a problem has that a call ended with; one of the door itself, before there was a call, has none of it. */
 export const callProblem = call
-  .pick({ callId: true, output: true, usage: true, receipt: true, approval: true, replayed: true })
+  .pick({ callId: true, output: true, usage: true, receipt: true, approval: true, log: true, replayed: true })
   .extend({ truncated: z.boolean().describe('The output was cut off.') })
   .partial();
 

@@ -1,4 +1,5 @@
 import { CODES } from '@palisade/sdk';
+import type { CallLog } from '../core/call-log.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
@@ -7,7 +8,9 @@ import { formatPrincipal, parsePrincipal } from '../core/principal.ts';
 import { requireAdministrator } from '../invoke/administer.ts';
 import { receiptOf } from '../invoke/finish.ts';
 import type { RunningCall } from '../invoke/invoke.ts';
+import { readLog } from '../results/call-logs.ts';
 import { type KeptResult, listResults, readResult } from '../results/results.ts';
+import type { Reader } from '../store/transaction.ts';
 import { isHiddenCall, isOwn, isSeen, type OperationCaller, type View, viewOf } from './access.ts';
 import { noSuchTool } from './call-document.ts';
 import type { OpenedGateway } from './operation.ts';
@@ -140,6 +143,11 @@ export function listedDocument({ state, call }: FoundCall): Readonly<Record<stri
   const { status, code, remedy, usage, truncated } = call;
   const message = status === 'ok' ? CODES.ok.sentence : call.message;
   return { ...facts, endedAt: isoTime(call.atMs), status, code, message, remedy, usage, truncated };
+}
+
+/** The log of a call that its reader may see; an empty one where none is kept. */
+export function logOf(reader: Reader, callId: string): CallLog {
+  return readLog(reader, callId) ?? { lines: [], isCut: false, denied: [], deniedMore: 0, trap: [] };
 }
 
 /** Everything that is stored of a call. */

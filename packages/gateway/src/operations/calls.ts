@@ -4,7 +4,7 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { doorCall, invoke } from '../invoke/invoke.ts';
 import { type CallerDocument, callerDocument } from './call-document.ts';
-import { call, callEvent, callProblem, ending } from './call-schemas.ts';
+import { call, callEvent, callLog, callProblem, ending } from './call-schemas.ts';
 import {
   callReader,
   cancelCall,
@@ -12,6 +12,7 @@ import {
   findEnded,
   listCalls,
   listedDocument,
+  logOf,
   receiptFor,
   shownDocument,
 } from './call-view.ts';
@@ -181,6 +182,23 @@ export const operations: readonly Operation[] = [
       const message = `Cannot give the output of "${input.id}": it was larger than what is kept`;
       const remedy = 'Have the operator raise runs.keep_output_bytes in palisade.toml, then call again.';
       throw new CodedError('run/unknown', message, { remedy });
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'getCallLog',
+    sentence:
+      'Gives what the guest of a call logged, why host calls were denied, and where it trapped; kept as long as the output.',
+    http: { method: 'GET', path: '/v1/calls/{id}/log' },
+    input: z.strictObject({ id }),
+    output: {
+      schema: callLog.extend({ callId: callIdText, tool: z.string(), code: z.string(), message: z.string() }),
+      sentence: 'The log, without secrets; empty for a call that has none.',
+    },
+    handle: (context, input) => {
+      const ended = findEnded(callReader(context), input.id);
+      const { callId, tool, code, message } = ended;
+      return { callId, tool, code, message, ...logOf(context.gateway.store, callId) };
     },
   }),
   operation({

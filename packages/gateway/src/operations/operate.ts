@@ -21,7 +21,16 @@ type Noun = {
 export const NOUNS = {
   calls: {
     load: () => import('./calls.ts'),
-    names: ['createCall', 'listCalls', 'getCall', 'getCallReceipt', 'getCallOutput', 'cancelCall', 'getRun'],
+    names: [
+      'createCall',
+      'listCalls',
+      'getCall',
+      'getCallReceipt',
+      'getCallOutput',
+      'getCallLog',
+      'cancelCall',
+      'getRun',
+    ],
   },
   undo: { load: () => import('./undo.ts'), names: ['listUndo', 'planUndo', 'undoCall'] },
   tools: { load: () => import('./tools.ts'), names: ['listTools', 'getTool'] },

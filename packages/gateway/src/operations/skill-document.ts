@@ -2,10 +2,11 @@ import { isoTime } from '../core/clock.ts';
 import { pick } from '../core/pick.ts';
 import type { Opened, Records } from '../invoke/gateway.ts';
 import { spellAsks } from '../skills/capabilities/kinds.ts';
-import { askStateOf, type SkillGrant } from '../skills/grant.ts';
+import { askStateOf, type SkillGrant, wholeGrant } from '../skills/grant.ts';
 import { versionsOf } from '../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../skills/index/skill.ts';
 import type { Manifest } from '../skills/manifest/manifest.ts';
+import { reachOf } from '../skills/reach.ts';
 import { keyAt } from '../skills/trust.ts';
 import type { Reader } from '../store/transaction.ts';
 import { keyState } from './trust.ts';
@@ -36,7 +37,11 @@ export function skillDocument(skill: InstalledSkill) {
     ...factsOf(skill),
     ...pick(manifest, ['description', 'license', 'homepage']),
     verdict: report?.verdict ?? null,
-    tools: manifest.tools.map((tool) => ({ ...tool, id: `${skill.id}.${tool.id}` })),
+    tools: manifest.tools.map((tool) => ({
+      ...tool,
+      id: `${skill.id}.${tool.id}`,
+      reach: reachOf(tool, grant ?? wholeGrant(manifest), report?.modules),
+    })),
     capabilities: askedAndGranted(manifest, grant),
     quotas: manifest.quotas,
     review: manifest.trust,

@@ -63,6 +63,10 @@ const auditReport = z
       .nullable()
       .describe('How the test cases of the package ended; null: they were not run.'),
     palisade: z.string().describe('The version that audited.'),
+    modules: z
+      .array(z.object({ path: z.string(), imports: names.nullable() }))
+      .optional()
+      .describe('The functions of the ABI that each module imports; null: unknown, and counts as all.'),
   })
   .meta({ id: 'AuditReport' });
 
@@ -76,6 +80,11 @@ const skillTool = z.object({
   inputSchema: z.record(z.string(), anyJson),
   outputSchema: z.record(z.string(), anyJson),
   annotations,
+  reach: z
+    .object({ risk, capabilities: names, hosts: names })
+    .describe(
+      'What it can do with the grant, as far as its own module can use it; before an approval, with all that is requested.',
+    ),
 });
 
 const grant = z.object({

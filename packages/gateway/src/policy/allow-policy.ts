@@ -1,9 +1,10 @@
 import { canonicalize } from '@palisade/sdk';
 import { isoTime } from '../core/clock.ts';
 import { type CodedError, wrongUsage } from '../core/coded-error.ts';
+import { digestBytes } from '../core/digest.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
-import { type Principal, parsePrincipal } from '../core/principal.ts';
-import type { JsonSchema } from '../core/tool.ts';
+import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
+import type { JsonSchema, ToolSkill } from '../core/tool.ts';
 import { type InputPlan, planInput } from './input-type.ts';
 
 /*
@@ -90,6 +91,76 @@ function cedarOf(plan: InputPlan, value: Json): string {
   if (plan.kind === 'long' || plan.kind === 'bool') return String(value);
   if (plan.kind === 'record' || plan.kind === 'set') throw unwritable('it has a list of objects');
   return literal(plan.kind === 'string' ? String(value) : canonicalize(value));
+}
+
+/*
+ * A policy that lets agents call the tools of medium risk of one skill without an approval for each call. It is bound to
+ * the bytes of the package and to its grant: after any other approval it permits nothing.
+ */
+
+export const ALLOWED_SKILLS_FILE = '81-allowed-skills.cedar';
+const SKILLS_HEAD =
+  '// Written by `palisade skill allow` and `palisade skill approve --allow`; `palisade skill allow ID --remove` removes one.\n';
+
+/** All agents, or one of them. */
+export type AllowedAgents = 'agents' | Principal;
+
+export type AllowingSkill = {
+  readonly skill: Pick<ToolSkill, 'id' | 'version' | 'artifact' | 'grant'>;
+  /** Ids of tools. */
+  readonly tools: readonly string[];
+  readonly to: AllowedAgents;
+  readonly by: string;
+  readonly nowMs: number;
+};
+
+/** The text of the policy; the tools that it names are all that it is about. */
+export function allowSkillPolicy({ skill, tools, to, by, nowMs }: AllowingSkill): string {
+  const { id, version, artifact, grant } = skill;
+  const who =
+    to === 'agents' ? 'principal is Agent' : `principal == ${ENTITIES[to.kind]}::${literal(to.name)}`;
+  const conditions = [
+    'resource has skill && resource.skill has artifact && resource.skill has grant',
+    `resource.skill.version == ${literal(version)}`,
+    `resource.skill.artifact == ${literal(artifact)}`,
+    `resource.skill.grant == ${literal(grant)}`,
+    `[${tools.map((tool) => `Tool::${literal(tool)}`).join(', ')}].contains(resource)`,
+  ];
+  const whose = to === 'agents' ? 'agents' : `agent-${digestBytes(formatPrincipal(to)).slice(0, 12)}`;
+  return [
+    `// ${id}@${version}, allowed by ${by} at ${isoTime(nowMs)}.`,
+    `@id("${skillPolicyId(id)}${whose}")`,
+    `permit (${who}, action == Action::"call", resource in Skill::${literal(id)})`,
+    `when {\n  ${conditions.join(' &&\n  ')}\n};\n`,
+  ].join('\n');
+}
+
+/** An id has no colon, so no skill's name begins with that of another. */
+function skillPolicyId(skill: string): string {
+  return `allowed-skill-${skill}--`;
+}
+
+/** The file with this policy in place of one for the same skill and agents; what an operator wrote there stays. */
+export function withAllowedSkill(file: string, policy: string): string {
+  const [, id = ''] = /^@id\("([^"]*)"\)$/m.exec(policy) ?? [];
+  const kept = skillBlocks(file).filter((block) => !block.includes(`@id("${id}")`));
+  return [SKILLS_HEAD.trimEnd(), ...kept, policy.trim()].join('\n\n').concat('\n');
+}
+
+/** The file without the policies for a skill; null where it has none. */
+export function withoutAllowedSkill(file: string, skill: string): string | null {
+  const blocks = skillBlocks(file);
+  const kept = blocks.filter((block) => !block.includes(`@id("${skillPolicyId(skill)}`));
+  if (kept.length === blocks.length) return null;
+  return [SKILLS_HEAD.trimEnd(), ...kept].join('\n\n').concat('\n');
+}
+
+function skillBlocks(file: string): readonly string[] {
+  const rest = file.startsWith(SKILLS_HEAD) ? file.slice(SKILLS_HEAD.length) : file;
+  return rest
+    .split(/\n{2,}/)
+    .map((block) => block.trim())
+    .filter((block) => block !== '');
 }
 
 function unwritable(is: string): CodedError {

@@ -111,8 +111,10 @@ export const SKILL_ACTS = [
 
 export type SkillAct = (typeof SKILL_ACTS)[number];
 
-/** The skill itself; it is the same for an act upon it and for a call of its tools. */
-type SkillFacts = Omit<ToolSkill, 'trust'> & { readonly trust: string };
+/** The skill itself: of a call of its tools with what exactly runs, which an act upon it may be about to change. */
+type SkillFacts = Pick<ToolSkill, 'id' | 'publisher' | 'version'> & { readonly trust: string } & Partial<
+    Pick<ToolSkill, 'artifact' | 'grant'>
+  >;
 
 export type SkillStanding = {
   /** The state it is in; `new` where this version is not installed. */
@@ -138,8 +140,8 @@ export type SkillActFacts = {
 /** The category that tools of skills are in; they come and go, so a check cannot list them. */
 export const SKILL_CATEGORY = 'skill';
 
-export function skillEntity({ id, publisher, version, trust }: SkillFacts): EntityJson {
-  return { uid: { type: 'Skill', id }, attrs: { publisher, version, trust }, parents: [] };
+export function skillEntity({ id, ...attrs }: SkillFacts): EntityJson {
+  return { uid: { type: 'Skill', id }, attrs: { ...attrs }, parents: [] };
 }
 
 export function skillContext(about: SkillStanding): Record<string, CedarValueJson> {

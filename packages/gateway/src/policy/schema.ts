@@ -7,7 +7,7 @@ entity User in [Group, Tenant];
 entity Service in [Group, Tenant];
 
 entity Category;
-entity Skill { publisher: String, version: String, trust: String };
+entity Skill { publisher: String, version: String, trust: String, artifact?: String, grant?: String };
 entity Tool in [Category, Skill] { risk: String, tier: String, capabilities: Set<String>, skill?: Skill };
 
 type BudgetLeft = { calls: Long, wallMs: Long, cpuMs: Long, fuel: Long, outputBytes: Long, egressBytes: Long };

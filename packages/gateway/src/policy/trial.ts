@@ -145,6 +145,7 @@ const USER: Principal = { kind: 'user', name: 'trial' };
 const SERVICE: Principal = { kind: 'service', name: 'trial' };
 const FACTS = { tenant: TENANT, nowMs: 0 };
 export const SKILL = { id: 'trial', publisher: 'trial', version: '0.0.0', trust: 'operator' } as const;
+const RUNNING_SKILL = { ...SKILL, artifact: digestBytes('trial'), grant: digestBytes('trial') };
 const NEW_SKILL: SkillStanding = {
   state: 'new',
   capabilities: [],
@@ -179,7 +180,7 @@ const SKILL_TOOL: Tool = {
   paths: () => [],
   artifacts: [],
   executor: { kind: 'builtin', run: async () => null },
-  skill: SKILL,
+  skill: RUNNING_SKILL,
 };
 
 const SAMPLE_PROCESS: PreparedProcess = {

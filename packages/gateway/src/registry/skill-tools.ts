@@ -161,6 +161,7 @@ export class SkillTools {
       const tools = skillTools({
         ...skill,
         grant,
+        modules: skill.report?.modules,
         digests: moduleDigests(artifacts.read(artifact), skill),
         read: async (path) => fileOf(artifacts.read(artifact), path),
       });

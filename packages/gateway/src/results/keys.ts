@@ -99,7 +99,9 @@ type KeyRow = {
   at_ms: number;
 };
 
-export type ResultTables = { call_result: ResultRow; idempotency: KeyRow };
+type LogRow = { call: string; at_ms: number; log_json: string };
+
+export type ResultTables = { call_result: ResultRow; call_log: LogRow; idempotency: KeyRow };
 
 /** The tables of this module. The id of a call starts with its time, so ids sort by time. */
 export const resultMigrations: readonly Migration[] = [
@@ -135,5 +137,14 @@ CREATE TABLE idempotency (
   PRIMARY KEY (tenant, principal, idempotency_key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_time ON idempotency (at_ms);`,
+  },
+  {
+    id: 'results/002',
+    sql: `
+CREATE TABLE call_log (
+  call TEXT PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  log_json TEXT NOT NULL
+) STRICT, WITHOUT ROWID;`,
   },
 ];

@@ -134,7 +134,15 @@ const dropResults = query<{ beforeMs: number; most: number }>()((db, p) =>
     .where('at_ms', '<', p('beforeMs')),
 );
 
+const dropLogs = query<{ beforeMs: number; most: number }>()((db, p) =>
+  db
+    .deleteFrom('call_log')
+    .where('call', 'in', (eb) => eb.selectFrom('call_log').select('call').orderBy('call').limit(p('most')))
+    .where('at_ms', '<', p('beforeMs')),
+);
+
 export function pruneResults(tx: Transaction, beforeMs: number): void {
   tx.run(dropResults, { beforeMs, most: MOST_AT_ONCE });
+  tx.run(dropLogs, { beforeMs, most: MOST_AT_ONCE });
   pruneKeys(tx, beforeMs);
 }

@@ -1,4 +1,5 @@
 import type { ToolCall } from '../core/call.ts';
+import type { CallLog } from '../core/call-log.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { Limits, Usage } from '../core/limits.ts';
@@ -36,6 +37,8 @@ export type RunResult = {
   readonly execution: Execution;
   /** What it did on the network, for the journal; left out where it had none. */
   readonly egress?: Json;
+  /** What the guest of a module said and was denied, as it wrote it; left out where there is no guest. */
+  readonly log?: CallLog;
   /** What is needed to replay it, if it can be; the receipt names it once it is saved. */
   readonly recorded?: Written;
 };

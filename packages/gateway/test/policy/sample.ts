@@ -66,6 +66,8 @@ export const ACME_TEXT = {
   publisher: 'acme',
   version: '1.2.0',
   trust: 'operator',
+  artifact: digestBytes('acme.text'),
+  grant: digestBytes('the grant of acme.text'),
 } as const;
 /** A tool of a skill. */
 export const WORDS = makeTool({ id: 'acme.text.words', category: 'skill', tier: 'a', skill: ACME_TEXT });

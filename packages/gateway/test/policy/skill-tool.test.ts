@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { digestBytes } from '../../src/core/digest.ts';
 import type { Principal } from '../../src/core/principal.ts';
+import { allowSkillPolicy, withAllowedSkill, withoutAllowedSkill } from '../../src/policy/allow-policy.ts';
 import { authorize, authorizeAct } from '../../src/policy/authorize.ts';
 import { type Cedar, loadCedar, Workbench } from '../../src/policy/cedar.ts';
 import { checkPolicies } from '../../src/policy/check.ts';
@@ -27,7 +29,7 @@ const OTHER = makeTool({
   id: 'evil.text.words',
   category: 'skill',
   tier: 'a',
-  skill: { id: 'evil.text', publisher: 'evil', version: '1.0.0', trust: 'first-use' },
+  skill: { ...ACME_TEXT, id: 'evil.text', publisher: 'evil', version: '1.0.0', trust: 'first-use' },
 });
 
 describe('a tool of a skill', () => {
@@ -171,5 +173,57 @@ describe('a policy about tools of skills', () => {
   test('is tried on a tool of a skill, though none is there', () => {
     const text = `${PERMIT_ALL}@id("over") forbid(${scope}) when { resource has skill && (context.hour + 2) * 9223372036854775807 == 1 };`;
     expect(check(text).warnings).toMatchObject([{ policy: 'over' }]);
+  });
+});
+
+describe('a policy that lets agents call a skill', () => {
+  const text = allowSkillPolicy({
+    ...{ skill: ACME_TEXT, tools: [WORDS.id], to: 'agents', by: 'user:grace', nowMs: 0 },
+  });
+  const other = (changed: object) => makeTool({ ...WORDS, skill: { ...ACME_TEXT, ...changed } });
+  const verdict = (tool = WORDS, by: Principal = ADA, policy = text) => {
+    const engine = engineWith(policy);
+    expect(engine.problems).toEqual([]);
+    return authorize(engine, call(tool, by), FACTS).verdict;
+  };
+
+  test('permits these tools of these bytes under this grant, to agents', () => {
+    expect(verdict()).toBe('allow');
+    expect(verdict(WORDS, BOB)).toBe('deny');
+    expect(verdict(makeTool({ ...WORDS, id: 'acme.text.other' }))).toBe('deny');
+  });
+
+  test('permits nothing of another version, other bytes, or the same bytes under another grant', () => {
+    expect(verdict(other({ version: '1.2.1' }))).toBe('deny');
+    expect(verdict(other({ artifact: digestBytes('other bytes') }))).toBe('deny');
+    expect(verdict(other({ grant: digestBytes('a wider grant') }))).toBe('deny');
+    expect(verdict(OTHER)).toBe('deny');
+  });
+
+  test('can be for one agent, whatever its name has in it', () => {
+    const one = (name: string) => {
+      const to = { kind: 'agent', name } as const;
+      return allowSkillPolicy({ skill: ACME_TEXT, tools: [WORDS.id], to, by: 'user:grace', nowMs: 0 });
+    };
+    expect(verdict(WORDS, ADA, one('ada'))).toBe('allow');
+    expect(verdict(WORDS, ADA, one('eve"), action, resource) when { true }; //'))).toBe('deny');
+  });
+
+  test('replaces the one before it, stays beside others, and is removed by its skill', () => {
+    const of = (id: string, version = '1.2.0') =>
+      allowSkillPolicy({
+        ...{ skill: { ...ACME_TEXT, id, version }, tools: [`${id}.words`], to: 'agents' },
+        ...{ by: 'user:grace', nowMs: 0 },
+      });
+    const mine = '@id("mine") permit (principal is User, action == Action::"call", resource);';
+    const both = withAllowedSkill(withAllowedSkill(mine, of('acme.text')), of('acme.text.more'));
+    const updated = withAllowedSkill(both, of('acme.text', '1.3.0'));
+    expect(updated.match(/@id/g)).toHaveLength(3);
+    expect(updated).toContain('"1.3.0"');
+    const left = withoutAllowedSkill(updated, 'acme.text') ?? '';
+    expect(left).toContain(mine);
+    expect(left).toContain('acme.text.more');
+    expect(left).not.toContain('Skill::"acme.text")');
+    expect(withoutAllowedSkill(left, 'acme.text')).toBeNull();
   });
 });

@@ -7,6 +7,7 @@ import { Schemas } from '../../src/registry/schema.ts';
 import { skillTools } from '../../src/registry/skill-tool.ts';
 import { narrowGrant, type SkillGrant, wholeGrant } from '../../src/skills/grant.ts';
 import type { Manifest } from '../../src/skills/manifest/manifest.ts';
+import type { Imports } from '../../src/skills/reach.ts';
 
 const MODULE = digestBytes('module');
 const LIES: ToolAnnotations = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
@@ -32,9 +33,9 @@ const MANIFEST: Manifest = {
   compat: { abi: 1, palisadeMin: null },
 };
 
-function toolWith(grant: SkillGrant) {
+function toolWith(grant: SkillGrant, modules: Imports = undefined) {
   const [tool] = skillTools({
-    ...{ manifest: MANIFEST, artifact: digestBytes('package'), grant, trust: 'operator' },
+    ...{ manifest: MANIFEST, artifact: digestBytes('package'), grant, trust: 'operator', modules },
     digests: new Map([['notes.wasm', MODULE]]),
     read: async () => Buffer.from('module'),
   });
@@ -82,6 +83,23 @@ describe('skillTools()', () => {
     });
   });
 
+  it('has and runs with as much of the grant as its own module can use', () => {
+    const imports = (names: readonly string[]) => [{ path: 'notes.wasm', imports: names }];
+    const logging = toolWith(wholeGrant(MANIFEST), imports(['log']));
+    expect(logging).toMatchObject({ risk: 'low', capabilities: ['log'] });
+    expect(logging.hosts({})).toEqual([]);
+    expect(logging.executor).toMatchObject({
+      program: {
+        grants: { http: [null, null], secrets: [{ hosts: [] }], storage: [{ read: [], write: [] }] },
+      },
+    });
+    const storing = toolWith(wholeGrant(MANIFEST), imports(['storage_put']));
+    expect(storing).toMatchObject({ risk: 'medium', capabilities: ['storage'] });
+    expect(storing.executor).toMatchObject({
+      program: { grants: { storage: [{ read: [], write: ['notes/'] }] } },
+    });
+  });
+
   it('is another tool under another grant, so that no approval of a call goes over to it', () => {
     const digestWith = (grant: SkillGrant) =>
       new Registry({
@@ -95,7 +113,12 @@ describe('skillTools()', () => {
   });
 
   it('throws for a package that lacks a module, instead of running nothing', () => {
-    const lacking = { manifest: MANIFEST, artifact: digestBytes('package'), trust: 'operator' } as const;
+    const lacking = {
+      manifest: MANIFEST,
+      artifact: digestBytes('package'),
+      trust: 'operator',
+      modules: undefined,
+    } as const;
     const read = async () => new Uint8Array(0);
     expect(() => skillTools({ ...lacking, grant: wholeGrant(MANIFEST), digests: new Map(), read })).toThrow(
       'notes.wasm',

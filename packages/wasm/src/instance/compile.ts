@@ -52,12 +52,15 @@ export async function compile(
     memories: 'import',
     start: 'defer',
     renewal: true,
+    // Boundary: V8 would write names of the guest into its stacks, which are read.
+    names: 'drop',
     hostFuel,
   });
   requireForeignNames(metered.module);
   const hostCharged = nameImports(metered.module, metered.chargedByHost);
   const outline = outlineOf(metered.bytes, {
     ...{ memories: metered.memories, hostFuel, hostCharged: new Set(hostCharged) },
+    ...{ functions: metered.module.functions.length, copies: metered.copies },
   });
   const terms = writeFileTerms({ ...parts, hostCharged, outline });
   const file = writeDiskForm({ key, terms, code: metered.bytes });

@@ -13,7 +13,8 @@ import { METER_VERSION } from '../meter/meter.ts';
 import { digest, writeHex } from './digest.ts';
 
 const MAGIC = 0x706c7761;
-const FORMAT_VERSION = 2;
+/** Raised whenever a file of before is not what this writes. */
+export const FORMAT_VERSION = 3;
 const DIGEST_BYTES = 32;
 const KEY_AT = 12;
 const TERMS_LENGTH_AT = KEY_AT + DIGEST_BYTES;

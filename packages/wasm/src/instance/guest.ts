@@ -1,6 +1,7 @@
 import { WasmError } from '../error.ts';
 import { callExport } from './call-export.ts';
 import { type CallState, charge, usageOf } from './call-state.ts';
+import { framesOf } from './frames.ts';
 import type { GuestValue } from './value.ts';
 
 /**
@@ -119,8 +120,9 @@ export class GuestView implements Guest {
   }
 
   #outOfBounds(start: number, count: number, size: number): WasmError {
+    const frames = framesOf(this.#state.recipe.origins, new Error('where the guest is'));
     const message = `Cannot reach ${count} bytes at ${start}: the memory has ${size}, expected them to lie inside`;
-    return this.#raise(new WasmError('out-of-bounds', message, { usage: usageOf(this.#state) }));
+    return this.#raise(new WasmError('out-of-bounds', message, { usage: usageOf(this.#state), frames }));
   }
 
   #raise(error: WasmError): WasmError {

@@ -23,6 +23,10 @@ export type Outline = {
   readonly exports: readonly (readonly [name: string, kind: Kind, owed: number])[];
   /** The same for the start function. */
   readonly startOwed: number;
+  /** How many functions the module had before it was metered. */
+  readonly functions: number;
+  /** Of those that have a copy behind these. */
+  readonly copies: readonly (readonly [copy: number, original: number])[];
   /** Which of the memories host functions see. */
   readonly guestMemory: number;
   /** Pages of each memory, at first and at most. */
@@ -33,7 +37,7 @@ export type Outline = {
   readonly bytes: number;
 };
 
-export type OutlineTerms = {
+export type OutlineTerms = Pick<Outline, 'functions' | 'copies'> & {
   readonly memories: readonly { readonly minPages: number; readonly maxPages: number }[];
   readonly hostFuel: Readonly<Record<string, number>>;
   readonly hostCharged: ReadonlySet<string>;
@@ -73,6 +77,7 @@ export function outlineOf(code: Uint8Array, terms: OutlineTerms): Outline {
   return {
     types: [...shapes.values()].map(({ params, results }) => ({ params, results })),
     ...{ imports, exports, startOwed: owed.get(start) ?? 0, guestMemory: guestMemory?.index ?? 0 },
+    ...{ functions: terms.functions, copies: terms.copies },
     memories: terms.memories.map(({ minPages, maxPages }) => [minPages, maxPages]),
     images: imagesOf(sections, terms),
     bytes: footprintOf(sections, shapes, terms),

@@ -9,9 +9,8 @@ const VALUES: ReadonlySet<unknown> = new Set<ValueName>([
 /** An outline as it was written; null for anything else. Whether it belongs to the code is proved by the seal. */
 export function readOutline(raw: unknown): Outline | null {
   if (typeof raw !== 'object' || raw === null) return null;
-  const { types, imports, exports, startOwed, guestMemory, memories, images, bytes } = raw as Readonly<
-    Record<string, unknown>
-  >;
+  const { types, imports, exports, startOwed, functions, copies, guestMemory, memories, images, bytes } =
+    raw as Readonly<Record<string, unknown>>;
   if (!isListOf(types, isSignature)) return null;
   const isKind = (value: unknown) => KINDS.has(value) || (isCount(value) && value < types.length);
   const isSound =
@@ -19,7 +18,8 @@ export function readOutline(raw: unknown): Outline | null {
     isListOf(exports, (each) => isRow(each, [isText, isKind, isCount])) &&
     isListOf(memories, (each) => isRow(each, [isCount, isCount])) &&
     (images === null || isListOf(images, (each) => isRow(each, [isCount, isCount, isCount, isCount]))) &&
-    [startOwed, guestMemory, bytes].every(isCount);
+    isListOf(copies, (each) => isRow(each, [isCount, isCount])) &&
+    [startOwed, functions, guestMemory, bytes].every(isCount);
   return isSound ? (raw as Outline) : null;
 }
 

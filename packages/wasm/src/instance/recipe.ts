@@ -36,6 +36,8 @@ export type Recipe = {
   readonly functions: ReadonlyMap<string, GuestFunction>;
   /** Like `owed` of a function, for the start function. */
   readonly startOwed: number;
+  /** How many functions the module has, and which of them the copies behind them are of. */
+  readonly origins: { readonly functions: number; readonly copies: ReadonlyMap<number, number> };
   readonly memories: readonly MemorySlot[];
   /** Which of the memories host functions see. */
   readonly guestMemory: number;
@@ -69,6 +71,7 @@ export function recipeOf({ module, code, outline, ...terms }: RecipeInput): Reci
     exports: Object.freeze(exports),
     functions: functionsOf(types, outline),
     startOwed: outline.startOwed,
+    origins: { functions: outline.functions, copies: new Map(outline.copies) },
     memories: slotsOf(module, outline.memories),
     guestMemory: outline.guestMemory,
     renewal: renewalOf(outline, code),

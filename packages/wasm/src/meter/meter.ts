@@ -39,6 +39,8 @@ export type MeterOptions = {
   readonly memories?: 'keep' | 'import';
   /** 'defer' exports the start function as `palisade:start` instead of having V8 run it. */
   readonly start?: 'keep' | 'defer';
+  /** 'drop' leaves the names of functions out. */
+  readonly names?: 'keep' | 'drop';
   /** Exports `palisade:renew`, which resets all globals, if memories are the only other state. */
   readonly renewal?: boolean;
   /** The fuel of a new instance. Default: the limit, or none if the start is deferred. */
@@ -53,6 +55,8 @@ export type Metered = {
   /** Initial and maximum pages of each memory, after limiting. */
   readonly memories: readonly { readonly minPages: number; readonly maxPages: number }[];
   readonly form: Form;
+  /** The functions that have a copy behind all others, for callers that pay for them. */
+  readonly copies: readonly (readonly [copy: number, original: number])[];
   /** Imported functions whose fuel the host has to charge, because the guest can call them through a table. */
   readonly chargedByHost: readonly number[];
 };
@@ -87,6 +91,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
     tables: extents(module.tables, limits.tableElements),
     importMemories: options.memories === 'import',
     deferStart,
+    dropNames: options.names === 'drop',
     initialCounter: initialCounter(
       requireFuel(options.initialFuel ?? (deferStart ? 0 : limits.fuel)),
       stackUnits(limits.stackBytes),
@@ -98,6 +103,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
     module,
     memories: memories.map(({ min, max }) => ({ minPages: min, maxPages: max })),
     form,
+    copies: [...plan.bareOf].map(([original, copy]) => [copy, original] as const),
     chargedByHost: referencedImports(plan, hostFuel),
   };
 }

@@ -17,6 +17,7 @@ export type Writing = {
   readonly tables: readonly Extent[];
   readonly importMemories: boolean;
   readonly deferStart: boolean;
+  readonly dropNames: boolean;
   readonly initialCounter: bigint;
 };
 
@@ -38,6 +39,7 @@ export function writeModule(writing: Writing): Uint8Array<ArrayBuffer> {
     if (section.id === 0) {
       // Hints about code refer to offsets in it, which have changed.
       if (section.name?.startsWith('metadata.code.') === true) continue;
+      if (section.name === 'name' && writing.dropNames) continue;
       out.copy(module.bytes, section.headerStart, section.end);
       continue;
     }

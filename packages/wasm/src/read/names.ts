@@ -1,7 +1,10 @@
 import { WasmError } from '../error.ts';
+import { CEILINGS } from '../limits.ts';
 import { Cursor } from './cursor.ts';
 import { readCount } from './draft.ts';
+import { requireHeader } from './header.ts';
 import type { Section, WasmModule } from './module.ts';
+import { readSections } from './sections.ts';
 
 const MODULE_NAME = 0;
 const FUNCTION_NAMES = 1;
@@ -33,6 +36,38 @@ export function readNames(module: WasmModule): NameFacts {
   } catch (error) {
     if (error instanceof WasmError) return { state: 'malformed', ...found };
     throw error;
+  }
+}
+
+/** The names of these functions, without the rest of the module being read; of a malformed section those before it. */
+export function functionNames(bytes: Uint8Array, wanted: readonly number[]): ReadonlyMap<number, string> {
+  const found = new Map<number, string>();
+  try {
+    requireHeader(bytes);
+    const section = readSections(bytes, CEILINGS).find(({ name }) => name === 'name');
+    if (section === undefined) return found;
+    const cursor = new Cursor(bytes, section.start, section.end);
+    while (cursor.left > 0) readFunctionNames(cursor, new Set(wanted), found);
+  } catch (error) {
+    if (!(error instanceof WasmError)) throw error;
+  }
+  return found;
+}
+
+function readFunctionNames(cursor: Cursor, wanted: ReadonlySet<number>, found: Map<number, string>): void {
+  const id = cursor.u8('a kind of names');
+  const size = cursor.u32('a size of names');
+  const start = cursor.at;
+  cursor.skip(size, 'a part of the names');
+  if (id !== FUNCTION_NAMES) return;
+  const part = new Cursor(cursor.bytes, start, cursor.at);
+  for (let left = readCount(part, 'names', 2); left > 0; left -= 1) {
+    const index = part.u32('an index');
+    const length = part.u32("a name's length");
+    // Boundary: a name that is too long to show is left out; the first of an index counts.
+    if (wanted.has(index) && !found.has(index) && length <= MOST_NAME_BYTES)
+      found.set(index, part.text(length, 'a name'));
+    else part.skip(length, 'a name');
   }
 }
 

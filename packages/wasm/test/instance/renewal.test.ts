@@ -150,8 +150,9 @@ describe('any program that can be reset', () => {
     let changed = 0;
     const judge = (plan: Parameters<typeof programOf>[0]) => {
       const program = programOf(plan);
-      const { bytes, memories } = meter(program.bytes, { start: 'defer', renewal: true });
-      const outline = outlineOf(bytes, { memories, hostFuel: {}, hostCharged: new Set() });
+      const { bytes, memories, module, copies } = meter(program.bytes, { start: 'defer', renewal: true });
+      const terms = { memories, functions: module.functions.length, copies };
+      const outline = outlineOf(bytes, { ...terms, hostFuel: {}, hostCharged: new Set() });
       const seen = observeRenewed(bytes, program, renewalOf(outline, bytes));
       if (seen === undefined) return;
       renewed += 1;

@@ -199,9 +199,12 @@ function lost(callId: string, cause: unknown): CodedError {
 }
 
 function endedOf(document: CallDocument): Ended {
-  const { callId, usage } = document;
+  const { callId, usage, log } = document;
   const receipt = document.receipt === null ? null : JSON.stringify(document.receipt);
-  return { kind: 'ended', callId, outcome: outcomeOf(document), usage, receipt };
+  return {
+    ...{ kind: 'ended', callId, outcome: outcomeOf(document), usage, receipt },
+    ...(log === undefined ? {} : { log }),
+  };
 }
 
 function outcomeOf({ status, code, message, remedy, output, usage }: CallDocument): Outcome {

@@ -18,7 +18,7 @@ export function resultOf(
   open: Wire.AskedApproval | null,
 ): CallToolResult {
   const { outcome, callId } = ended;
-  const _meta = receiptMeta(ended);
+  const _meta = { ...receiptMeta(ended), ...logMeta(ended) };
   const isOwnError = outcome.status === 'failed' && outcome.code === 'tier/tool-error';
   // An error of an upstream tool is what its server says, and nothing of ours.
   if (isMcpResult && (outcome.status === 'ok' || isOwnError))
@@ -77,12 +77,36 @@ export function receiptMeta({ callId, outcome, receipt, usage }: Ended) {
   return { [RECEIPT_META_KEY]: { callId, status, code, usage, receipt: sha256 } };
 }
 
+/** Where a result has what the guest logged and was denied; models are not shown it. */
+const LOG_META_KEY = 'dev.palisade/log';
+const MOST_LINES = 50;
+const MOST_LINE_CHARS = 500;
+
+/** The end of the log, cut to what a result may carry; the resource of the call has all of it. */
+function logMeta({ log, callId }: Ended) {
+  if (log === undefined) return {};
+  const { lines, isCut, denied, deniedMore, trap } = log;
+  const last = lines.slice(-MOST_LINES);
+  const shown = last.map(({ level, text }) => ({ level, text: cut(text, MOST_LINE_CHARS) }));
+  const all = callUri(callId, 'log');
+  return {
+    [LOG_META_KEY]: {
+      lines: shown,
+      isCut: isCut || last.length < lines.length,
+      denied,
+      deniedMore,
+      trap,
+      all,
+    },
+  };
+}
+
 /** What can be read of a call that has ended. */
-export type CallPart = 'receipt' | 'output';
+export type CallPart = 'receipt' | 'output' | 'log';
 
-export const CALL_PARTS: readonly CallPart[] = ['receipt', 'output'];
+export const CALL_PARTS: readonly CallPart[] = ['receipt', 'output', 'log'];
 
-const URI = /^palisade:\/\/calls\/(call_[0-9a-z]{25})\/(receipt|output)$/;
+const URI = /^palisade:\/\/calls\/(call_[0-9a-z]{25})\/(receipt|output|log)$/;
 
 /** Where a part of a call can be read. */
 export function callUri(callId: string, part: CallPart): string {

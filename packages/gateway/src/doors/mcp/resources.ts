@@ -16,6 +16,7 @@ import {
   isHiddenFrom,
   keptCall,
   listEndedCalls,
+  logOf,
   ownCallReader,
   receiptFor,
 } from '../../operations/call-view.ts';
@@ -37,9 +38,13 @@ const CURSOR = /^call_[0-9a-z]{25}$/;
 const SHOWN_URI_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 8_192;
 
+/** Most calls have no log; a result names the address of one. */
+const LISTED_PARTS: readonly CallPart[] = ['receipt', 'output'];
+
 const SENTENCES: Readonly<Record<CallPart, string>> = {
   receipt: 'The signed receipt of a call: a DSSE envelope around an in-toto statement.',
   output: 'How a call ended, and all of its output that is kept.',
+  log: 'What the guest of a call logged, why host calls were denied, and where it trapped.',
 };
 
 /** What upstream servers have for this caller, and then its recent calls, the newest first. */
@@ -89,14 +94,19 @@ function readCall({ gateway }: Door, caller: Caller, uri: string): ReadResourceR
   // Boundary: a call of another principal is answered like one that does not exist.
   const kept = parsed === null ? null : keptCall(reader, parsed.callId);
   if (parsed === null || kept === null) throw notFound(uri);
-  const text = parsed.part === 'receipt' ? receiptFor(reader, kept) : safeJson(documentOf(kept));
+  const text = textOf(reader, kept, parsed.part);
   if (text === null) throw notFound(uri);
   return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
 }
 
+function textOf(reader: CallReader, kept: KeptResult, part: CallPart): string | null {
+  if (part === 'receipt') return receiptFor(reader, kept);
+  return safeJson(part === 'log' ? logOf(reader.gateway.store, kept.callId) : documentOf(kept));
+}
+
 /** Boundary: a receipt contains the decision verbatim, so a call of a tool that does not exist has none. */
 function partsOf(reader: CallReader, kept: KeptResult): readonly CallPart[] {
-  return isHiddenFrom(reader, kept) ? ['output'] : CALL_PARTS;
+  return isHiddenFrom(reader, kept) ? ['output'] : LISTED_PARTS;
 }
 
 function upstreamResource({ resource }: OfferedResource) {

@@ -85,9 +85,11 @@ export async function auditInstalled(
 
 /** Boundary: an audit without running cases does not erase earlier failures of them. */
 function withCasesBefore(pkg: SkillPackage, report: AuditReport, before: AuditReport | null): AuditReport {
-  const { cases, palisade } = report;
+  const { cases, palisade, modules = [] } = report;
   const kept = cases !== null ? [] : (before?.findings.filter(({ id }) => id.startsWith('cases/')) ?? []);
-  return kept.length === 0 ? report : reportOf(pkg, [...kept, ...report.findings], { cases, palisade });
+  return kept.length === 0
+    ? report
+    : reportOf(pkg, [...kept, ...report.findings], { cases, palisade, modules });
 }
 
 /** What cannot be read as it was approved is quarantined before the error is reported. */

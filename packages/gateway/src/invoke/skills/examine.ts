@@ -1,8 +1,9 @@
 import { CodedError } from '../../core/coded-error.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import type { Schemas } from '../../registry/schema.ts';
-import { auditPackage, harmless, reportOf } from '../../skills/audit/audit.ts';
+import { findingsIn, harmless, reportOf, subjectOf } from '../../skills/audit/audit.ts';
 import type { AuditBench, AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
+import { importsOf } from '../../skills/audit/module/module-subject.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
 import { AUDIT_LIMITS } from '../../skills/limits.ts';
 import { openPackage } from '../../skills/package/open-package.ts';
@@ -26,14 +27,15 @@ import type { Acting } from './skill-acts.ts';
 type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
 
 export async function examine(gateway: Gateway, pkg: SkillPackage, cases: CaseRun): Promise<AuditReport> {
-  const looked = auditPackage(pkg, await auditBench(gateway, pkg));
-  const palisade = gateway.version;
+  const subject = subjectOf(pkg, await auditBench(gateway, pkg));
+  const looked = findingsIn(subject);
+  const about = { palisade: gateway.version, modules: subject.modules.map(importsOf) };
   const isRefused = looked.some(({ severity }) => severity === 'refusal');
   // What must not run is not run for its test cases either.
-  if (cases === null || isRefused) return reportOf(pkg, looked, { cases: null, palisade });
+  if (cases === null || isRefused) return reportOf(pkg, looked, { cases: null, ...about });
   const mostMs = AUDIT_LIMITS.casesMs;
   const results = await runCases(gateway, { ...cases, pkg, withCapabilities: false, mostMs });
-  return reportOf(pkg, [...looked, ...findingsOf(results)], { cases: countsOf(results), palisade });
+  return reportOf(pkg, [...looked, ...findingsOf(results)], { cases: countsOf(results), ...about });
 }
 
 function findingsOf(results: readonly CaseResult[]): readonly AuditFinding[] {
@@ -108,7 +110,12 @@ export async function auditBench(gateway: Gateway, pkg: SkillPackage): Promise<A
     linkComponent: (component) => {
       const { bytes, imports } = linkToWorld(component);
       const rows = imports.map((each) => ({ each, row: worldRow(each) }));
-      return { bytes, imports: rows.map(({ each, row }) => ({ ...each, need: row ? needOf(row) : null })) };
+      const judged = rows.map(({ each, row }) => ({
+        ...each,
+        need: row ? needOf(row) : null,
+        abi: row?.abi,
+      }));
+      return { bytes, imports: judged };
     },
     schemaProblem: (schema) => schemaProblem(schemas, schema),
     trust: trustOf(gateway.store, pkg, { nowMs: gateway.clock.nowMs(), use: 'load' }),

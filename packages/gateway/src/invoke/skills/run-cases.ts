@@ -6,6 +6,7 @@
  */
 import { canonicalize } from '@palisade/sdk';
 import type { ToolCall } from '../../core/call.ts';
+import type { CallLog } from '../../core/call-log.ts';
 import { makeId } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
@@ -39,6 +40,8 @@ export type CaseResult = {
   readonly why: string | null;
   readonly callId: string | null;
   readonly fuel: number;
+  /** What its guest logged and was denied; null where there is nothing. */
+  readonly log: CallLog | null;
 };
 
 const PREFIX = 'test.';
@@ -97,28 +100,30 @@ function testGrant(manifest: Manifest): SkillGrant {
 function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonly Tool[] {
   const { manifest, artifact, digests, entries } = pkg;
   const read = async (path: string) => entries.get(path) ?? new Uint8Array(0);
-  return skillTools({ manifest, artifact, digests, grant, trust: 'operator', read }).map((tool) => {
-    const { skill: _, executor, ...rest } = tool;
-    if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is not a module`);
-    const program = { ...executor.program, skill, isRecorded: false };
-    return { ...rest, id: `${PREFIX}${tool.id}`, category: CATEGORY, executor: { kind: 'wasm', program } };
-  });
+  return skillTools({ manifest, artifact, digests, grant, trust: 'operator', modules: undefined, read }).map(
+    (tool) => {
+      const { skill: _, executor, ...rest } = tool;
+      if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is not a module`);
+      const program = { ...executor.program, skill, isRecorded: false };
+      return { ...rest, id: `${PREFIX}${tool.id}`, category: CATEGORY, executor: { kind: 'wasm', program } };
+    },
+  );
 }
 
 async function runCase(gateway: Gateway, job: CaseJob, tried: SkillCase): Promise<CaseResult> {
   const missing = tried.needs.filter((need) => !job.withCapabilities || NEVER.has(need));
   if (missing.length > 0) return notRun(tried, `it needs ${missing.join(', ')}`);
   const call = callOf(gateway, job, tried);
-  const { outcome } = await invoke(gateway, call, job.signal);
+  const { outcome, log = null } = await invoke(gateway, call, job.signal);
   if (outcome.status === 'refused' && isOurs(outcome.code))
     return { ...notRun(tried, outcome.message), callId: call.id };
   const why = differenceOf(tried, outcome);
   const fuel = outcome.status === 'refused' ? 0 : outcome.usage.fuel;
-  return { case: tried, verdict: why === null ? 'passed' : 'failed', why, callId: call.id, fuel };
+  return { case: tried, verdict: why === null ? 'passed' : 'failed', why, callId: call.id, fuel, log };
 }
 
 function notRun(tried: SkillCase, why: string): CaseResult {
-  return { case: tried, verdict: 'not-run', why, callId: null, fuel: 0 };
+  return { case: tried, verdict: 'not-run', why, callId: null, fuel: 0, log: null };
 }
 
 /** Caused by the policies, the budgets or the store of the tester, and so not by the tool. */

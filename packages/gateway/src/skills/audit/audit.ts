@@ -8,7 +8,6 @@ import type {
   AuditReport,
   AuditSeverity,
   AuditSubject,
-  CaseCounts,
 } from './check.ts';
 import { BOM_CHECKS } from './checks/bom.table.ts';
 import { MANIFEST_CHECKS } from './checks/manifest.table.ts';
@@ -28,9 +27,18 @@ import { materialOf } from './prose/material.ts';
 
 const WEIGHT: Readonly<Record<AuditSeverity, number>> = { refusal: 0, warning: 1, note: 2 };
 
+/** Reads a package once, for all checks. */
+export function subjectOf(pkg: SkillPackage, bench: AuditBench): AuditSubject {
+  return { pkg, bench, modules: moduleSubjects(pkg, bench), texts: materialOf(pkg) };
+}
+
 /** Examines everything in a package that can be examined without running it; refusals come first. */
 export function auditPackage(pkg: SkillPackage, bench: AuditBench): readonly AuditFinding[] {
-  const subject = { pkg, bench, modules: moduleSubjects(pkg, bench), texts: materialOf(pkg) };
+  return findingsIn(subjectOf(pkg, bench));
+}
+
+/** The same for a package that was read. */
+export function findingsIn(subject: AuditSubject): readonly AuditFinding[] {
   return CHECKS.flatMap((check) => findingsOf(check, subject)).sort(
     (a, b) => WEIGHT[a.severity] - WEIGHT[b.severity],
   );
@@ -64,7 +72,7 @@ export function harmless(text: string): string {
 export function reportOf(
   { manifest, artifact }: SkillPackage,
   findings: readonly AuditFinding[],
-  more: { readonly cases: CaseCounts | null; readonly palisade: string },
+  more: Pick<AuditReport, 'cases' | 'palisade' | 'modules'>,
 ): AuditReport {
   return {
     format: 1,

@@ -1,6 +1,15 @@
 import type { Digest } from '../../core/digest.ts';
-import { anyText, list, literal, object, orNull, type Shaped, whole } from '../../core/json-shape.ts';
-import { choice, type Shape } from '../../core/shape.ts';
+import {
+  anyText,
+  ifPresent,
+  list,
+  literal,
+  object,
+  orNull,
+  type Shaped,
+  whole,
+} from '../../core/json-shape.ts';
+import { choice, required, type Shape, table } from '../../core/shape.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import type { Advisory } from '../advisories.ts';
 import type { SkillPackage } from '../package/skill-package.ts';
@@ -89,6 +98,8 @@ export type AuditBench = {
       readonly module: string;
       readonly name: string;
       readonly need: string | null;
+      /** The function of the ABI that it becomes, null where it reaches nothing; undefined: it is unknown. */
+      readonly abi: string | null | undefined;
     }[];
   };
   /** Why a schema cannot be used; null when it can. */
@@ -117,8 +128,11 @@ export type AuditFinding = Shaped<typeof FINDING>;
 const CASES = object({ passed: whole, failed: whole, notRun: whole });
 export type CaseCounts = Shaped<typeof CASES>;
 
-/** The form in which a report is kept. */
-export const REPORT = object({
+/** The functions of the ABI that a module imports; null: they could not be determined. */
+const MODULE_IMPORTS = object({ path: anyText, imports: orNull(list(anyText)) });
+export type ModuleImports = Shaped<typeof MODULE_IMPORTS>;
+
+const REPORTED = {
   format: literal(1),
   skill: anyText,
   version: anyText,
@@ -131,6 +145,18 @@ export const REPORT = object({
   cases: orNull(CASES),
   /** Of the palisade that audited. */
   palisade: anyText,
-});
-export type AuditReport = Shaped<typeof REPORT>;
+};
+const REPORTED_OBJECT = object(REPORTED);
+export type AuditReport = Shaped<typeof REPORTED_OBJECT> & {
+  /** What each module that a tool names can use; left out by a palisade that did not look. */
+  readonly modules?: readonly ModuleImports[];
+};
+
+/** The form in which a report is kept. */
+export const REPORT = table({
+  ...Object.fromEntries(
+    Object.entries(REPORTED).map(([key, shape]) => [key, required(shape as Shape<unknown>)]),
+  ),
+  modules: ifPresent(list(MODULE_IMPORTS)),
+}) as Shape<AuditReport>;
 export type AuditVerdict = AuditReport['verdict'];

@@ -46,6 +46,8 @@ export type Capability = {
   readonly withhold?: (grants: WasmGrants, word: string) => Partial<WasmGrants>;
   /** What else still allows what the option should remove, spelled as it would be withheld; null: nothing. */
   readonly covering?: (word: string, left: WasmGrants, asks: Asks) => string | null;
+  /** What is left of it for a module that imports only these functions of the ABI; every position is kept. */
+  readonly usable: (grants: WasmGrants, imports: ReadonlySet<string>) => Partial<WasmGrants>;
   /** Without the closed ones. */
   readonly openOnly?: (grants: WasmGrants) => Partial<WasmGrants>;
   /** Every single thing that is allowed, each in a spelling of its own; what is closed is not among them, nor is a value. */

@@ -52,6 +52,13 @@ export const channels: Capability = {
       return { name: channel.name, publish: isLeft('publish'), receive: isLeft('receive') };
     }),
   }),
+  usable: (grants, imports) => ({
+    channels: grants.channels.map(({ name, publish, receive }) => ({
+      name,
+      publish: publish && imports.has('channel_publish'),
+      receive: receive && imports.has('channel_receive'),
+    })),
+  }),
   openOnly: (grants) => ({
     channels: grants.channels.filter(({ publish, receive }) => publish || receive),
   }),

@@ -48,6 +48,7 @@ export const http: Capability = {
     const cover = entry === undefined ? null : coveringEntry(entry, left.http);
     return cover === null ? null : `http=${cover}`;
   },
+  usable: (grants, imports) => (imports.has('http_request') ? {} : { http: grants.http.map(() => null) }),
   openOnly: (grants) => ({ http: grants.http.filter((entry) => entry !== null) }),
   terms: (grants) => grants.http.flatMap((entry) => (entry === null ? [] : [`http=${entry}`])),
 

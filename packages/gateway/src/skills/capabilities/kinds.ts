@@ -92,6 +92,16 @@ export function coveringGrant(word: string, left: WasmGrants, asks: Asks): strin
   );
 }
 
+/**
+ * The grants as far as a module with these imports of the ABI can use them. Null: what it imports is unknown, and counts
+ * as everything.
+ */
+export function usableGrants(grants: WasmGrants, imports: readonly string[] | null): WasmGrants {
+  if (imports === null) return grants;
+  const known = new Set(imports);
+  return changed(grants, (each) => each.usable(grants, known));
+}
+
 /** The grants without what was asked for and withheld: policies see what a call can do, not what was asked for. */
 export function openGrants(grants: WasmGrants): WasmGrants {
   return changed(grants, (each) => each.openOnly?.(grants));

@@ -13,6 +13,8 @@ const CONFIG_FORM = 'config:KEY=VALUE';
 type PlainKind = 'log' | 'clock' | 'random';
 
 type PlainTexts = {
+  /** The function of the ABI that uses it. */
+  readonly import: string;
   /** Of the key in the manifest, of the ask, and of the grant. */
   readonly key: string;
   readonly ask: string;
@@ -29,6 +31,7 @@ function plain(kind: PlainKind, sentences: PlainTexts): Capability {
     shapes: { asks: { [kind]: flagShape }, grants: { [kind]: flagShape } },
     describe: (asks) => (asks[kind] ? [{ spelling: kind, sentence: sentences.ask, terms: [kind] }] : []),
     grantAll: (asks) => ({ [kind]: asks[kind] }),
+    usable: (grants, imports) => ({ [kind]: grants[kind] && imports.has(sentences.import) }),
     terms: (grants) => (grants[kind] ? [kind] : []),
     form: kind,
     sentence: sentences.grant,
@@ -38,18 +41,21 @@ function plain(kind: PlainKind, sentences: PlainTexts): Capability {
 }
 
 export const log = plain('log', {
+  import: 'log',
   key: 'It writes to the log of the call.',
   ask: 'writes lines to the log',
   grant: 'Log lines, on standard error.',
 });
 
 export const clock = plain('clock', {
+  import: 'clock_ms',
   key: 'It reads the time when the call began.',
   ask: 'knows the time when the call began',
   grant: 'The start time of the call.',
 });
 
 export const random = plain('random', {
+  import: 'random',
   key: 'It reads random bytes.',
   ask: 'gets random bytes',
   grant: 'Random bytes.',
@@ -80,6 +86,7 @@ export const config: Capability = {
       terms: [],
     })),
   grantAll: (asks) => ({ config: asks.config === null ? null : {} }),
+  usable: (grants, imports) => ({ config: imports.has('config_get') ? grants.config : null }),
   terms: () => [],
   form: CONFIG_FORM,
   sentence: 'One configuration value.',

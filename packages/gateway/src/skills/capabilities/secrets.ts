@@ -61,6 +61,13 @@ export const secrets: Capability = {
       return word === `reveal=${secret.name}` ? { ...secret, mayReveal: false } : secret;
     }),
   }),
+  usable: (grants, imports) => ({
+    secrets: grants.secrets.map((secret) => ({
+      ...secret,
+      mayReveal: secret.mayReveal && imports.has('secret_read'),
+      hosts: imports.has('http_request') ? secret.hosts : [],
+    })),
+  }),
   openOnly: (grants) => ({
     secrets: grants.secrets.filter(({ mayReveal, hosts }) => mayReveal || hosts.length > 0),
   }),

@@ -51,6 +51,16 @@ export const storage: Capability = {
     const cover = stillIn('read') ?? stillIn('write');
     return cover === null ? null : `storage=${cover}`;
   },
+  usable: (grants, imports) => {
+    const reads = imports.has('storage_get') || imports.has('storage_list');
+    const writes = imports.has('storage_put') || imports.has('storage_delete');
+    return {
+      storage: grants.storage.map(({ read, write }) => ({
+        read: reads ? read : [],
+        write: writes ? write : [],
+      })),
+    };
+  },
   openOnly: (grants) => ({
     storage: grants.storage.filter(({ read, write }) => read.length > 0 || write.length > 0),
   }),

@@ -1,4 +1,5 @@
 /** Maps what an engine sent at the end of a call to the code table. Pure. */
+import { type TrapFrame, trapInWords } from '../../core/call-log.ts';
 import type { Json } from '../../core/json.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { EngineFacts } from '../../core/recording.ts';
@@ -9,6 +10,7 @@ import type { PrepareEnd } from './engine-process.ts';
 import { isSealed } from './modules.ts';
 
 const ENDINGS: ReadonlySet<unknown> = new Set(['returned', 'failed', 'trapped']);
+const MOST_FRAMES = 8;
 const FORM = /^[a-z]{1,16}$/;
 
 /**
@@ -17,7 +19,7 @@ const FORM = /^[a-z]{1,16}$/;
  */
 export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null {
   if (typeof raw !== 'object' || raw === null) return null;
-  const { ending, code, message, detail, fuelUsed, isExact, peakMemoryBytes, isLogCut, engine } =
+  const { ending, code, message, detail, fuelUsed, isExact, peakMemoryBytes, isLogCut, engine, frames } =
     raw as Partial<Record<keyof DoneHead, unknown>>;
   const isSound =
     ENDINGS.has(ending) &&
@@ -27,7 +29,8 @@ export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null
     isWhole(peakMemoryBytes) &&
     peakMemoryBytes <= limits.memoryBytes &&
     [isExact, isLogCut].every((flag) => typeof flag === 'boolean') &&
-    (engine === undefined || isEngineFacts(engine));
+    (engine === undefined || isEngineFacts(engine)) &&
+    (frames === undefined || isFrames(frames));
   return isSound ? (raw as DoneHead) : null;
 }
 
@@ -45,6 +48,11 @@ function readRefused(raw: unknown): ModuleRefusal | null {
   const { code, message, detail } = raw as Partial<Record<keyof ModuleRefusal, unknown>>;
   if (typeof code !== 'string' || typeof message !== 'string') return null;
   return { code, message, ...(typeof detail === 'string' ? { detail } : {}) };
+}
+
+/** Boundary: names are looked up for them, so there are only a few. */
+function isFrames(raw: unknown): boolean {
+  return Array.isArray(raw) && raw.length <= MOST_FRAMES && raw.every(isWhole);
 }
 
 function isWhole(value: unknown): value is number {
@@ -76,18 +84,30 @@ const CODES: ReadonlyMap<string, FailedCode> = new Map(
 const MOST_DEPTH = 128;
 const MOST_MESSAGE_CHARS = 2_000;
 
-export function endingOf(head: DoneHead, bytes: Uint8Array, outputBytes: number): RunEnding {
-  if (head.ending === 'trapped') return trapped(head, outputBytes);
+export function endingOf(
+  head: DoneHead,
+  bytes: Uint8Array,
+  outputBytes: number,
+  trap: readonly TrapFrame[] = [],
+): RunEnding {
+  if (head.ending === 'trapped') return trapped(head, outputBytes, trap);
   const parsed = parseStrict(bytes, { maxBytes: outputBytes, maxDepth: MOST_DEPTH });
   if (head.ending === 'failed') return reported(parsed.ok ? parsed.value : null);
   if (parsed.ok) return { status: 'ok', output: parsed.value };
   return failed('tier/invalid-output', `Cannot accept the output of the module. ${parsed.message}`);
 }
 
-function trapped({ code = '', message = '', detail }: DoneHead, outputBytes: number): RunEnding {
+function trapped(
+  { code = '', message = '', detail }: DoneHead,
+  outputBytes: number,
+  trap: readonly TrapFrame[],
+): RunEnding {
   if (code === 'limit' && detail === 'mostBytes')
     return failed('tier/output-exceeded', `Cannot return output: it has more than ${outputBytes} bytes`);
-  return refusedEnding({ code, message });
+  const ending = refusedEnding({ code, message });
+  const where = trapInWords(trap);
+  if (where === '' || ending.status === 'ok') return ending;
+  return { ...ending, message: `${ending.message} ${where}` };
 }
 
 /** The ending of a module that the engine refused, or of a guest that it stopped. */

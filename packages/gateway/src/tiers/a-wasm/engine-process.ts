@@ -1,4 +1,5 @@
 import type { HeldRun } from '../process/proof.ts';
+import type { Denial } from './denials.ts';
 import { readDoneHead, readPrepared } from './ending.ts';
 import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import {
@@ -30,7 +31,8 @@ export type EngineCall = {
 
 /** A guest's request as the engine sends it, still unchecked. */
 export type GuestRequest = { readonly head: RequestHead; readonly bytes: Uint8Array };
-export type HostReply = { readonly result: number; readonly bytes?: Uint8Array };
+/** What the guest gets, and for the record alone why it was denied. */
+export type HostReply = { readonly result: number; readonly bytes?: Uint8Array; readonly denial?: Denial };
 
 export type CallListeners = {
   readonly onRequest: (request: GuestRequest) => Promise<HostReply>;

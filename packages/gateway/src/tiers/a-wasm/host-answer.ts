@@ -1,3 +1,4 @@
+import type { DenialWhy } from './denials.table.ts';
 import { ABI_ERRORS, type AbiError } from './engine/abi.table.ts';
 import type { HostReply } from './engine-process.ts';
 
@@ -7,6 +8,11 @@ const LENGTH_BYTES = 4;
 
 export function refuseWith(error: AbiError): HostReply {
   return { result: ABI_ERRORS[error].code };
+}
+
+/** A refusal that is recorded with its reason. */
+export function denyWith(why: DenialWhy, argument: string | null, error: AbiError = 'denied'): HostReply {
+  return { ...refuseWith(error), denial: { why, argument } };
 }
 
 export const DONE: HostReply = { result: 0 };

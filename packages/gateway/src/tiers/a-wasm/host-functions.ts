@@ -14,10 +14,11 @@ import {
 } from '../../core/wasm.ts';
 import type { Space } from '../../storage/space.ts';
 import type { CallNetwork } from './call-network.ts';
+import type { Denials } from './denials.ts';
 import { ABI_ERRORS, ABI_FUNCTIONS, type GatewayFunctionName } from './engine/abi.table.ts';
 import type { GuestRequest, HostReply } from './engine-process.ts';
-import { answerWith, DONE, refuseWith, withHead } from './host-answer.ts';
-import { type HttpTerms, type OperatorSecrets, requestFor, secretHosts } from './host-http.ts';
+import { answerWith, DONE, denyWith, refuseWith, withHead } from './host-answer.ts';
+import { type HttpTerms, type OperatorSecrets, requestFor, secretHosts, targetOf } from './host-http.ts';
 import { storageHandlers } from './host-storage.ts';
 import type { CallIdentity, WasmTierOptions } from './index.ts';
 import { functionsFor } from './plan.ts';
@@ -58,7 +59,10 @@ type HostOptions = {
   readonly egressBytes: number;
   readonly network: CallNetwork;
   readonly recorder: Recorder;
+  readonly denials: Denials;
   readonly onDenied: () => void;
+  /** A value that the guest could get to know. */
+  readonly onSecret: (name: string, value: string) => void;
 };
 
 const LOOKUP_MS = 5_000;
@@ -83,7 +87,7 @@ export function openHostFunctions(
   grants: WasmGrants,
   host: HostOptions,
 ): HostFunctions {
-  const { identity, signal, network, recorder, onDenied } = host;
+  const { identity, signal, network, recorder, denials } = host;
   const { openSpace, secret, operatorSecrets } = options;
   const channels = joinChannels(options.channels, identity, grants.channels);
   const spaces = grants.storage.map((each) => openSpace(identity, each));
@@ -97,7 +101,9 @@ export function openHostFunctions(
     secret: async (granted) => {
       const value = await secret(granted, identity);
       const mayReveal = grants.secrets.some((each) => each.name === granted.name && each.mayReveal);
+      if (value !== null) host.onSecret(granted.name, value);
       if (value !== null && mayReveal) {
+        denials.hideArguments();
         recorder.giveUp('it read a secret');
         network.hideNames();
       }
@@ -108,7 +114,7 @@ export function openHostFunctions(
     channels?.close();
     for (const space of spaces) space.close();
   };
-  return { answer: recorder.around(answering(context, onDenied)), close };
+  return { answer: recorder.around(answering(context, host)), close };
 }
 
 function httpTerms(
@@ -141,19 +147,24 @@ function joinChannels(channels: Channels, identity: CallIdentity, granted: WasmG
   });
 }
 
-function answering(context: HostContext, onDenied: () => void): HostFunctions['answer'] {
+function answering(
+  context: HostContext,
+  { denials, onDenied }: Pick<HostOptions, 'denials' | 'onDenied'>,
+): HostFunctions['answer'] {
   const granted = new Set<string>(functionsFor(context.grants));
   return async (request) => {
     const parts = readRequest(request);
     if (parts === null) return refuseWith('invalid');
     const [handle = -1, ...numbers] = parts.numbers;
     // Boundary: a function that was not granted, or a handle that does not belong to this call.
-    const index = granted.has(parts.name) ? indexOf(parts.name, handle, context.grants) : null;
+    const isGranted = granted.has(parts.name);
+    const index = isGranted ? indexOf(parts.name, handle, context.grants) : null;
     const handler = index === null ? undefined : GATEWAY_HANDLERS[parts.name as GatewayFunctionName];
     const reply =
       index === null || handler === undefined
-        ? refuseWith('denied')
+        ? denyWith(isGranted ? 'unknown-handle' : 'not-granted', isGranted ? String(handle) : null)
         : await handler({ index, numbers, texts: parts.texts }, context);
+    if (reply.denial !== undefined) denials.add(parts.name, reply.denial);
     if (reply.result === ABI_ERRORS.denied.code) onDenied();
     return reply;
   };
@@ -171,7 +182,7 @@ function sendRequest({ index, texts }: HostRequest, context: HostContext): HostR
   const [head = NO_BYTES, body = NO_BYTES] = texts;
   const entry = grants.http[index];
   // Boundary: a capability that was requested but not granted has a handle with nothing behind it.
-  if (entry === undefined || entry === null || http === null) return refuseWith('denied');
+  if (entry === undefined || entry === null || http === null) return denyWith('withheld', targetOf(head));
   const secretOf = (handle: number) => {
     const secret = grants.secrets[handle - CAPABILITY_KINDS.secret.firstHandle];
     if (secret === undefined) return null;
@@ -185,17 +196,22 @@ function sendRequest({ index, texts }: HostRequest, context: HostContext): HostR
 /** Boundary: a secret that may only be used is never returned, whichever handle is passed. */
 async function readSecret({ index }: HostRequest, { grants, secret }: HostContext): Promise<HostReply> {
   const granted = grants.secrets[index];
-  if (granted === undefined || !granted.mayReveal) return refuseWith('denied');
+  if (granted === undefined || !granted.mayReveal)
+    return denyWith('secret-not-readable', granted?.name ?? null);
   const value = await secret(granted);
-  return value === null ? refuseWith('missing') : answerWith(Buffer.from(value));
+  return value === null
+    ? denyWith('secret-missing', granted.name, 'missing')
+    : answerWith(Buffer.from(value));
 }
 
 function publish({ index, texts: [message = NO_BYTES] }: HostRequest, context: HostContext): HostReply {
   const channel = context.grants.channels[index];
-  if (channel === undefined || !channel.publish || context.channels === null) return refuseWith('denied');
+  if (channel === undefined || !channel.publish) return denyWith('channel-direction', channel?.name ?? null);
+  if (context.channels === null) return denyWith('quota', channel.name);
   const published = context.channels.publish(channel.name, message);
   if (published === 'ok') return DONE;
-  return refuseWith(published === 'full' ? 'full' : published === 'too-large' ? 'tooLarge' : 'denied');
+  if (published === 'full') return denyWith('quota', channel.name, 'full');
+  return published === 'too-large' ? refuseWith('tooLarge') : denyWith('channel-direction', channel.name);
 }
 
 async function receive(
@@ -203,7 +219,8 @@ async function receive(
   context: HostContext,
 ): Promise<HostReply> {
   const channel = context.grants.channels[index];
-  if (channel === undefined || !channel.receive || context.channels === null) return refuseWith('denied');
+  if (channel === undefined || !channel.receive) return denyWith('channel-direction', channel?.name ?? null);
+  if (context.channels === null) return denyWith('quota', channel.name);
   const patienceMs = Math.max(0, Math.min(waitMs, MOST_WAIT_MS));
   const message = await context.channels.wait(channel.name, context.signal, patienceMs);
   if (message === null || message === 'denied') return refuseWith('missing');

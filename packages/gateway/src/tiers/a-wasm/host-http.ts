@@ -1,16 +1,16 @@
 import type { Random } from '../../core/clock.ts';
 import type { SecretGrant } from '../../core/wasm.ts';
 import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../../egress/allowlist.ts';
-import { DEFAULT_PORTS, type Host, parseHttpUrl } from '../../egress/authority.ts';
+import { DEFAULT_PORTS, formatAuthority, type Host, parseHttpUrl } from '../../egress/authority.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
-import type { FailureCode, FetchTerms } from '../../egress/fetch/outcome.ts';
+import type { FailureCode, FetchOutcome, FetchTerms } from '../../egress/fetch/outcome.ts';
 import { type BoundSecret, problemWithSecret } from '../../egress/secrets.ts';
 import { parseSecretHosts } from '../../runner/host-lists.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import type { CallNetwork } from './call-network.ts';
 import type { AbiError, HttpRequest } from './engine/abi.table.ts';
 import type { HostReply } from './engine-process.ts';
-import { answerWith, refuseWith, withHead } from './host-answer.ts';
+import { answerWith, denyWith, refuseWith, withHead } from './host-answer.ts';
 
 /** A secret that a request may name. */
 type HttpSecret = {
@@ -60,8 +60,9 @@ export async function requestFor(
   if (head === null) return refuseWith('invalid');
   const list = listOf(entry);
   const secret = head.secret === null ? null : await secretFor(head, list, terms);
-  if (typeof secret === 'string') return refuseWith(secret);
-  if (!terms.network.admit()) return refuseWith('full');
+  if (secret !== null && 'result' in secret) return secret;
+  const target = targetOf(rawHead);
+  if (!terms.network.admit()) return denyWith('quota', target, 'full');
   const filled: Head['headers'] =
     secret === null || head.secret === null
       ? []
@@ -77,6 +78,8 @@ export async function requestFor(
     onDecision: (decision) => terms.network.note(decision),
   });
   terms.network.end(outcome);
+  if (!outcome.ok && outcome.code === 'denied')
+    return denyWith('host-not-allowed', targetOfHops(outcome, target));
   if (!outcome.ok) return refuseWith(ERRORS[outcome.code]);
   const { status, headers, url: last } = outcome;
   const answered = hidden === null ? outcome.body : withoutSecret(outcome.body, hidden);
@@ -87,21 +90,39 @@ export async function requestFor(
  * The secret that a request names, ready to be inserted; or the refusal of the request. Boundary: a host that the
  * secret is not for gets no request at all, and the value is not looked up for it.
  */
-async function secretFor(head: Head, list: AllowList, terms: HttpTerms): Promise<Filled | AbiError> {
-  const secret = terms.secretOf(head.secret?.handle ?? -1);
-  if (secret === null) return 'denied';
+async function secretFor(head: Head, list: AllowList, terms: HttpTerms): Promise<Filled | HostReply> {
+  const handle = head.secret?.handle ?? -1;
+  const secret = terms.secretOf(handle);
+  if (secret === null) return denyWith('unknown-handle', String(handle));
   const url = parseHttpUrl(head.url);
-  if (!url.ok) return 'invalid';
+  if (!url.ok) return refuseWith('invalid');
   const isFor: BoundSecret['isFor'] = (host, port) =>
     secret.isFor(host, port) && isForEntry(list, host, port);
-  if (!isFor(url.value.host, url.value.port)) return 'denied';
+  if (!isFor(url.value.host, url.value.port))
+    return denyWith(
+      'secret-not-for-host',
+      `${secret.name} to ${formatAuthority(url.value.host, url.value.port)}`,
+    );
   const value = await secret.read();
-  if (value === null) return 'denied';
+  if (value === null) return denyWith('secret-missing', secret.name);
   // Boundary: a value with a line break would start a new header.
-  if (problemWithSecret(value) !== null) return 'invalid';
+  if (problemWithSecret(value) !== null) return refuseWith('invalid');
   const { name, mayReveal } = secret;
   const placeholder = `palisade-secret-${Buffer.from(terms.random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
   return { name, mayReveal, value, bound: { name, value, placeholder, isFor } };
+}
+
+/** The host and port of a request. Boundary: its path is never recorded, because it may contain keys. */
+export function targetOf(rawHead: Uint8Array): string | null {
+  const head = readHead(rawHead);
+  const url = head === null ? null : parseHttpUrl(head.url);
+  return url?.ok === true ? formatAuthority(url.value.host, url.value.port) : null;
+}
+
+/** The host that the denial is about: after a redirect not the one that was asked for. */
+function targetOfHops({ hops }: FetchOutcome, target: string | null): string | null {
+  const last = hops.at(-1);
+  return last === undefined ? target : `${last.host}:${last.port}`;
 }
 
 /** Boundary: a host that echoes what it was sent must not reveal the value to the guest. */

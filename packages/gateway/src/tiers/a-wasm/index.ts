@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { METER_VERSION } from '@palisade/wasm';
+import { FORMAT_VERSION, METER_VERSION } from '@palisade/wasm';
 import { Channels } from '../../channels/channels.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
@@ -20,10 +20,11 @@ import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import { WORLD_FUNCTIONS } from './engine/world.ts';
 import { EnginePool } from './engine-pool.ts';
 import type { EngineEnds } from './engine-process.ts';
+import { newGuestLog } from './guest-log.ts';
 import type { OperatorSecrets } from './host-http.ts';
 import { Forms, ModuleCache, ReadyModules } from './modules.ts';
 import { ENGINE_FILE, engineTerms, LOG_BYTES } from './plan.ts';
-import { newGuestLog, WasmRun } from './run.ts';
+import { WasmRun } from './run.ts';
 
 /**
  * Tier A: a module of WebAssembly in an engine process that holds no authority. The guest computes under fuel and
@@ -148,7 +149,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
 function formTerms(): string {
   const prices = ABI_FUNCTIONS.map(({ name, fuel }) => [name, fuel]);
   const world = WORLD_FUNCTIONS.map(({ interface: from, name, abi }) => [from, name, abi]);
-  return JSON.stringify([METER_VERSION, process.versions.v8, prices, world]);
+  return JSON.stringify([METER_VERSION, FORMAT_VERSION, process.versions.v8, prices, world]);
 }
 
 /** Boundary: an invalid prefix grants nothing. */

@@ -1,16 +1,19 @@
 /** One call of a module, from reading its bytes to its result. */
+import { functionNames } from '@palisade/wasm';
+import type { CallLog, TrapFrame } from '../../core/call-log.ts';
 import { CodedError, Withdrawn } from '../../core/coded-error.ts';
-import { inert } from '../../core/hostile-text.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
 import { type Written, writeDown } from '../../recordings/recordings.ts';
-import { type CallContext, type RunContext, type RunEnding, type RunResult, TierFault } from '../tier.ts';
+import { newScrubber } from '../../vault/scrub.ts';
+import { type RunContext, type RunEnding, type RunResult, TierFault } from '../tier.ts';
 import { CallNetwork } from './call-network.ts';
+import { Denials } from './denials.ts';
 import { endingOf, failed, refusedEnding } from './ending.ts';
-import { LOG_LEVELS } from './engine/abi.table.ts';
 import type { CallHead } from './engine/protocol.ts';
 import { ENDS } from './engine-counts.ts';
 import type { EngineCall, EngineEnd, EngineProcess } from './engine-process.ts';
+import type { GuestLog } from './guest-log.ts';
 import { openHostFunctions } from './host-functions.ts';
 import type { CallIdentity, WasmTierOptions } from './index.ts';
 import { abortable, type Form, type ModuleCache } from './modules.ts';
@@ -35,15 +38,19 @@ export class WasmRun {
   #hasBegun = false;
   #written: Written | string = 'none';
   #interrupted: Interrupted | null = null;
+  readonly #denials: Denials;
+  readonly #secrets = new Map<string, string>();
+  #trap: readonly TrapFrame[] = [];
   #denied = 0;
   #stopped: StopCode | null = null;
 
   constructor(options: RunOptions, job: LoggedJob) {
-    const { isRecorded = true, grants } = job.program;
+    const { isRecorded = true, grants, skill } = job.program;
     this.#options = options;
     this.#job = job;
     this.#startedMs = options.clock.monotonicMs();
     this.#recorder = new Recorder(isRecorded);
+    this.#denials = new Denials(job.checked.tool.skill === undefined ? null : skill);
     this.#network = new CallNetwork(grants.http.filter((entry) => entry !== null));
   }
 
@@ -68,7 +75,7 @@ export class WasmRun {
       const { tenant } = this.#job.checked.call;
       this.#engine = await pool.take(tenant, stop.signal);
       if (stop.signal.aborted) return this.#result(this.#stoppedEnding());
-      return this.#concluded(await this.#runIn(this.#engine, { bytes, form }, stop));
+      return this.#concluded(await this.#runIn(this.#engine, { bytes, form }, stop), bytes);
     } catch (error) {
       if (error instanceof CodedError && this.#engine === null)
         return this.#result(this.#unstartedEnding(error));
@@ -119,9 +126,11 @@ export class WasmRun {
       egressBytes: limits.egressBytes,
       network: this.#network,
       recorder: this.#recorder,
+      denials: this.#denials,
       onDenied: () => {
         this.#denied += 1;
       },
+      onSecret: (name, value) => this.#secrets.set(name, value),
     });
     const head = headOf(this.#job, clock, random);
     const call: EngineCall = {
@@ -156,7 +165,7 @@ export class WasmRun {
     return { tenant, principal, skill: this.#job.program.skill, call: id, tool: tool.id };
   }
 
-  #concluded(end: EngineEnd): RunResult {
+  #concluded(end: EngineEnd, module: Uint8Array): RunResult {
     const { log, limits } = this.#job;
     if (end.kind === 'gone') {
       log.end(false);
@@ -170,7 +179,8 @@ export class WasmRun {
     const isLogCut = log.end(end.head.isLogCut);
     const facts = { fuelIsExact: isExact, peakMemoryBytes, isLogCut };
     const used = { fuel: fuelUsed, outputBytes: end.bytes.length, facts };
-    return this.#result(endingOf(end.head, end.bytes, limits.outputBytes), used);
+    this.#trap = trapOf(end.head.frames ?? [], module);
+    return this.#result(endingOf(end.head, end.bytes, limits.outputBytes, this.#trap), used);
   }
 
   /** Boundary: what it used is unknown, so all is charged: a guest cannot compute for free by crashing its engine. */
@@ -189,6 +199,17 @@ export class WasmRun {
     if (this.#stopped === 'tier/cancelled')
       return failed('tier/cancelled', 'Cannot finish call: the caller cancelled it');
     return failed('tier/timed-out', `Cannot finish call: it took longer than ${this.#job.limits.wallMs} ms`);
+  }
+
+  /** Boundary: a guest that was given a secret may log it; what is kept does not have it. */
+  #log(): CallLog {
+    const { lines, isCut } = this.#job.log.kept();
+    const secrets = [...this.#secrets].map(([name, value]) => ({ name, value: Buffer.from(value) }));
+    const scrub = newScrubber(secrets);
+    return {
+      lines: lines.map(({ level, text }) => ({ level, text: scrub(text) })),
+      ...{ isCut, denied: this.#denials.list, deniedMore: this.#denials.more, trap: this.#trap },
+    };
   }
 
   #result(ending: RunEnding, used: Used = NOTHING_USED): RunResult {
@@ -218,46 +239,22 @@ export class WasmRun {
           ...(typeof written === 'string' ? { recording: written } : {}),
         },
       },
+      ...(this.#hasBegun ? { log: this.#log() } : {}),
       ...(network === null || network.record === null ? {} : { egress: network.record }),
       ...(typeof written === 'string' ? {} : { recorded: written }),
     };
   }
 }
 
+/** The names that the module itself gives to its functions. */
+function trapOf(frames: readonly number[], module: Uint8Array): readonly TrapFrame[] {
+  if (frames.length === 0) return [];
+  const names = functionNames(module, frames);
+  return frames.map((index) => ({ function: index, name: names.get(index) ?? null }));
+}
+
 const NOT_APPROVED = 'Cannot run module: its bytes are not those that were approved';
 
 function prefixed(facts: Facts): Facts {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [`engine.${name}`, value]));
-}
-
-type GuestLog = {
-  /** Forwards a line at once. Neither level nor text has been checked. */
-  readonly add: (level: unknown, text: Uint8Array) => void;
-  /** At the end of the call, adds a line if any were left out here or in the engine; returns whether any were. */
-  readonly end: (isCutInEngine: boolean) => boolean;
-};
-
-/** The prefix of a line whose level is not one of the ABI. */
-const NO_LEVEL = 'log';
-
-/** Writes the lines of a guest's log to standard error, each prefixed with its level; they are not kept elsewhere. */
-export function newGuestLog(onOutput: CallContext['onOutput'], mostBytes: number): GuestLog {
-  let bytesLeft = mostBytes;
-  let isCut = false;
-  const write = (line: string) => onOutput?.('stderr', Buffer.from(`${line}\n`));
-  return {
-    add: (level, text) => {
-      const name = (typeof level === 'number' ? LOG_LEVELS[level] : undefined) ?? NO_LEVEL;
-      // Boundary: the text is the guest's, but it cannot end its line, so the name in front is always ours.
-      const line = `${name}: ${inert(Buffer.from(text).toString('utf8'))}`;
-      bytesLeft -= Buffer.byteLength(line) + 1;
-      // Boundary: the engine enforces a quota as well, but hostile code runs beside it.
-      if (bytesLeft >= 0) write(line);
-      else isCut = true;
-    },
-    end: (isCutInEngine) => {
-      if (isCut || isCutInEngine) write(`… and more: a log is cut at ${mostBytes} bytes`);
-      return isCut || isCutInEngine;
-    },
-  };
 }

@@ -39,12 +39,12 @@ describe('an operator who errs', () => {
     const { state, palisade, told } = await newOperator(scratch, 'worth');
     await told(['skill', 'install', writePackage(state, 'one', { asks: STORAGE })]);
     const requested = await palisade(['skill', 'approve', 'acme.text'], { typed: 'no\n' });
-    expect(requested.out).toContain(
-      'echo (risk medium because of the grant; its manifest says low), save (risk medium)',
-    );
+    // Each tool by what its own module can use.
+    expect(requested.out).toMatch(/^echo +risk low; only computes$/m);
+    expect(requested.out).toMatch(/^save +risk medium; uses storage$/m);
     expect(requested.out).toContain(`key ${KEY.keyId}, trusted by an operator\n`);
     await told(['skill', 'approve', 'acme.text', ...YES]);
-    expect((await palisade(['skill', 'show', 'acme.text'])).out).toMatch(/^acme\.text\.echo +medium/m);
+    expect((await palisade(['skill', 'show', 'acme.text'])).out).toMatch(/^acme\.text\.save +medium/m);
     await told(['trust', 'revoke', KEY.keyId, '--reason', 'stolen']);
     for (const words of [['show'], ['approve', ...YES]]) {
       const { out } = await palisade(['skill', words[0] ?? '', 'acme.text', ...words.slice(1)]);

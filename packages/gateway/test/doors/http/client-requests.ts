@@ -19,6 +19,7 @@ export const REQUESTS: Readonly<Record<string, Ask>> = {
   getCall: ({ calls }) => calls.get(CALL_ID),
   getCallReceipt: ({ calls }) => calls.receipt(CALL_ID),
   getCallOutput: ({ calls }) => calls.output(CALL_ID),
+  getCallLog: ({ calls }) => calls.log(CALL_ID),
   cancelCall: ({ calls }) => calls.cancel(CALL_ID),
   getRun: ({ runs }) => runs.get('nightly', page),
   listTools: ({ tools }) => tools.list(page),

@@ -53,6 +53,7 @@ const skill: Wire.SkillDocument = {
     {
       ...{ id: 'acme.text.upper', name: 'Upper', description: '', risk: 'low', module: 'm.wasm' },
       ...{ export: 'upper', inputSchema: {}, outputSchema: {}, annotations },
+      reach: { risk: 'low', capabilities: ['log'], hosts: [] },
     },
   ],
   capabilities: [{ spelling: 'http', sentence: 'x', isReaching: true, stand: 'narrowed', granted: ['a'] }],
@@ -138,6 +139,12 @@ export const SAMPLES: Wire.Replies = {
   getCall: { ...ended, output: 'x', isOutputKept: true, receipt: null },
   getCallReceipt: envelope,
   getCallOutput: ['any', { json: null }],
+  getCallLog: {
+    ...{ callId: CALL_ID, tool: 'a', code: 'tier/trapped', message: 'x' },
+    ...{ lines: [{ level: 'info', text: 'x' }], isCut: false, deniedMore: 0 },
+    denied: [{ function: 'f', argument: null, why: 'quota', sentence: 'x', remedy: 'y', times: 1 }],
+    trap: [{ function: 1, name: null }],
+  },
   cancelCall: { callId: CALL_ID, cancelled: true },
   getRun: { run: 'r', calls: [running, ended], cursor: null },
   listTools: { tools: [{ id: 'a', description: '', risk: 'low', tier: 'a', inputSchema: {} }], cursor: null },

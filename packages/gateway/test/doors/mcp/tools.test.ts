@@ -280,7 +280,7 @@ describe('the resources and prompts of a caller', () => {
     const { result } = await ada.request('prompts/get', prompt);
     expect(result.messages[0].content.text).toContain('registry/invalid-input');
     expect((await ada.request('prompts/list')).result.prompts).toHaveLength(2);
-    expect((await ada.request('resources/templates/list')).result.resourceTemplates).toHaveLength(2);
+    expect((await ada.request('resources/templates/list')).result.resourceTemplates).toHaveLength(3);
   });
 
   it('come in pages', async () => {

@@ -29,7 +29,7 @@ export const BENCH: AuditBench = {
     const linked = linkToWorld(bytes);
     const imports = linked.imports.map((each) => {
       const row = worldRow(each);
-      return { ...each, need: row === undefined ? null : needOf(row) };
+      return { ...each, need: row === undefined ? null : needOf(row), abi: row?.abi };
     });
     return { bytes: linked.bytes, imports };
   },

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ABI_FUNCTIONS } from '../../../src/tiers/a-wasm/engine/abi.table.ts';
 import { frameOf } from '../../../src/tiers/a-wasm/engine/protocol.ts';
 import { EngineProcess } from '../../../src/tiers/a-wasm/engine-process.ts';
-import { newGuestLog } from '../../../src/tiers/a-wasm/run.ts';
+import { newGuestLog } from '../../../src/tiers/a-wasm/guest-log.ts';
 import { NO_FORM, sampleHead } from './sample-engine.ts';
 
 function heard(mostBytes = 1_000) {

@@ -40,6 +40,8 @@ export function makeCalls(send: Sender) {
     receipt: (id: string, options?: RequestOptions) =>
       send.text('getCallReceipt', { params: { id }, options }),
     output: (id: string, options?: RequestOptions) => send.json('getCallOutput', { params: { id }, options }),
+    /** What the guest logged, why host calls were denied, and where it trapped. */
+    log: (id: string, options?: RequestOptions) => send.json('getCallLog', { params: { id }, options }),
   };
 }
 

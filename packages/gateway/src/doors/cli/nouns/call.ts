@@ -1,9 +1,12 @@
 import { CODES } from '@palisade/sdk';
+import { hasLog } from '../../../core/call-log.ts';
 import type { Ended } from '../../../invoke/finish.ts';
 import { callDocument } from '../../../operations/call-document.ts';
 import type { CallContext } from '../../../tiers/tier.ts';
 import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
 import { callOnce, printUnsuccessful, type Wanted, withReceipt } from '../make-call.ts';
+import { operationVerb } from '../operate.ts';
+import { linesOfLog } from '../print-log.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -31,9 +34,20 @@ export async function makeCall(
   return withReceipt(invocation, async () => {
     const context = onOutput === undefined ? { signal } : { signal, onOutput };
     const ended = reword(await callOnce(invocation, wanted, context));
-    print.result(callDocument(ended), () => printEnded(print, ended, textOf(invocation, 'receipt')));
+    const shown = onOutput === undefined ? ended : withoutLines(ended);
+    print.result(callDocument(shown), () => {
+      for (const line of shown.log === undefined ? [] : linesOfLog(shown.log)) print.note(line);
+      printEnded(print, ended, textOf(invocation, 'receipt'));
+    });
     return { ended, status: CODES[ended.outcome.code].exitStatus };
   });
+}
+
+/** Lines that were printed while the call ran are not shown again. */
+function withoutLines({ log, ...ended }: Ended): Ended {
+  if (log === undefined) return ended;
+  const rest = { ...log, lines: [], isCut: false };
+  return hasLog(rest) ? { ...ended, log: rest } : ended;
 }
 
 function printEnded(print: Printer, ended: Ended, file: string | undefined): void {
@@ -48,3 +62,16 @@ function printEnded(print: Printer, ended: Ended, file: string | undefined): voi
   printUnsuccessful(print, callId, outcome);
   if (receipt === null) print.note('The call has no receipt: nothing could be recorded.', 'yellow');
 }
+
+/** `palisade log`: what the guest of an ended call logged, was denied, and where it trapped. */
+export const log = operationVerb(
+  'getCallLog',
+  ({ args: [id] }) => ({ id }),
+  ({ callId, tool, code, message, ...log }, { print }) => {
+    const lines = linesOfLog(log);
+    for (const line of lines) print.line(line);
+    if (lines.length === 0) print.line('It logged nothing, and no host call was denied.');
+    print.note(code, code === 'ok' ? 'green' : 'red', `  ${callId}  ${tool}`);
+    if (code !== 'ok') print.note(message);
+  },
+);

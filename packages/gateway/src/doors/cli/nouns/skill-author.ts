@@ -14,6 +14,7 @@ import { readPrivateFile, UnfitFile } from '../../../store/private-file.ts';
 import { principalOf, textOf, wrongUsage } from '../input.ts';
 import { finishUnread, withGateway } from '../opened.ts';
 import { replaceFile, writePrivateFile } from '../out-file.ts';
+import { linesOfLog } from '../print-log.ts';
 import { counted, type Printer, printError, printProblem } from '../printer.ts';
 import { checkFolder } from '../skill/check-folder.ts';
 import { folderOf } from '../skill/folder.ts';
@@ -56,12 +57,14 @@ export async function test(invocation: Invocation): Promise<number> {
 
 const MARKS = { passed: ['green', '✓'], failed: ['red', '✗'], 'not-run': ['yellow', '·'] } as const;
 
-function printCase(print: Printer, { case: tried, verdict, why, fuel }: CaseResult): void {
+function printCase(print: Printer, { case: tried, verdict, why, fuel, log }: CaseResult): void {
   const [style, mark] = MARKS[verdict];
   const isMeasured = verdict === 'passed' && fuel > 0;
   const used = verdict === 'not-run' ? `  not run: ${why}` : isMeasured ? `  ${fuel} fuel` : '';
   print.styled(style, mark, ` ${tried.tool}: ${tried.name}${used}`);
-  if (verdict === 'failed') print.line(`    ${tried.file}: ${why}`);
+  if (verdict !== 'failed') return;
+  print.line(`    ${tried.file}: ${why}`);
+  for (const line of log === null ? [] : linesOfLog(log)) print.line(`    ${line}`);
 }
 
 function printCases(print: Printer, skill: string, results: readonly CaseResult[]): number {

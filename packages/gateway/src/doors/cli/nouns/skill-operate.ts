@@ -9,6 +9,7 @@ import { type Narrowing, narrowGrant, type SkillGrant } from '../../../skills/gr
 import { versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
+import { reachOf } from '../../../skills/reach.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { listOf, pairsOf, textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
@@ -21,11 +22,18 @@ import {
   printAsks,
   printDifference,
   printFindings,
-  riskWith,
+  printReach,
   signerOf,
   summaryOfReport,
 } from '../skill/print-skill.ts';
 import type { Invocation, VerbRun } from '../verb.ts';
+import {
+  addAgentPolicy,
+  agentPolicyOf,
+  allowedAgentsOf,
+  printAgentPolicy,
+  printAllowed,
+} from './skill-allow.ts';
 
 const MOST_WITHHELD = 256;
 
@@ -69,6 +77,7 @@ export async function approve(invocation: Invocation): Promise<number> {
   const { args, print, flags } = invocation;
   const named = parseReference(args[0] ?? '');
   const narrowing = narrowingOf(invocation);
+  const agents = allowedAgentsOf(invocation, 'allow');
   requireAnswerable(invocation, approvalQuestion(named.id, 0));
   return actAs(invocation, async (gateway) => {
     // What would be granted is shown before it is approved, so it is read here.
@@ -79,6 +88,8 @@ export async function approve(invocation: Invocation): Promise<number> {
     const grant = narrowGrant(skill.manifest, narrowing);
     const keyState = signerState(gateway.store, skill, gateway.clock.nowMs());
     printOffer(print, skill, grant, signerOf({ ...skill, keyState }));
+    const policy = agents === null ? null : agentPolicyOf(invocation, skill, grant, agents);
+    if (agents !== null) printAgentPolicy(print, policy);
     await confirm(invocation, approvalQuestion(id, warnings));
     const approved = await operateOn(invocation, gateway, 'approveSkill', {
       ...narrowing,
@@ -90,7 +101,15 @@ export async function approve(invocation: Invocation): Promise<number> {
       enable: flags['no-enable'] !== true,
       asShown: { artifact, changedAt: isoTime(skill.changedAtMs) },
     });
-    return print.result(approved, () => printApproved(print, approved));
+    const isAllowed = policy !== null && approved.reviewersMissing === 0;
+    if (isAllowed) await addAgentPolicy(invocation, gateway, policy);
+    const shown = agents === null ? approved : { ...approved, policy: isAllowed ? policy : null };
+    return print.result(shown, () => {
+      printApproved(print, approved);
+      if (isAllowed) printAllowed(print, id);
+      else if (policy !== null)
+        print.next(`once all have approved it: palisade skill allow ${id}@${version}`);
+    });
   });
 }
 
@@ -118,14 +137,14 @@ function printOffer(print: Printer, skill: InstalledSkill, grant: SkillGrant, si
   print.line(`sha256     ${artifact}`);
   print.line(`signed by  ${signer}`);
   print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
-  const tools = manifest.tools.map(({ id: tool, risk }) => {
-    const now = riskWith(risk, grant);
-    return `${tool} (risk ${now}${now === risk ? '' : ` because of the grant; its manifest says ${risk}`})`;
-  });
-  print.line(`tools      ${tools.join(', ')}`);
   if (report !== null) printFindings(print, { findings: findingsOf(report, 'warning') });
   print.heading('What it requests, and what of it will be granted');
   printAsks(print, { capabilities: askedAndGranted(manifest, grant), quotas: manifest.quotas, grant });
+  print.heading('What its tools can do with that');
+  printReach(
+    print,
+    manifest.tools.map((tool) => ({ ...tool, reach: reachOf(tool, grant, report?.modules) })),
+  );
   print.line();
 }
 

@@ -10,7 +10,7 @@ import { operate, operateOn, operationVerb } from '../operate.ts';
 import { replaceFile } from '../out-file.ts';
 import type { FactRow, Printer } from '../printer.ts';
 import { openNamedPackage, parseReference, readVersion } from '../skill/package-file.ts';
-import { printAsks, printDifference, riskWith, signerOf, summaryOfReport } from '../skill/print-skill.ts';
+import { printAsks, printDifference, printReach, signerOf, summaryOfReport } from '../skill/print-skill.ts';
 import type { Invocation } from '../verb.ts';
 
 const CURSOR = /^[a-z0-9.-]{1,64}:[0-9]{1,15}$/;
@@ -65,8 +65,12 @@ function printSkill(print: Printer, skill: ShownSkill): void {
   print.heading('tools');
   print.table(
     ['TOOL', 'RISK', 'MODULE', 'EXPORT', 'INPUT', 'OUTPUT', 'WHAT IT DOES'],
-    skill.tools.map((tool) => toolCells(tool, grant)),
+    skill.tools.map((tool) => toolCells(tool)),
   );
+  print.heading(
+    grant === null ? 'what its tools could do with all that it requests' : 'what its tools can do',
+  );
+  printReach(print, skill.tools);
   print.heading(grant === null ? 'requests' : 'requests, and what of them is granted');
   printAsks(print, skill);
   const next = NEXT[state];
@@ -97,10 +101,10 @@ function rowsOf(skill: ShownSkill): readonly FactRow[] {
   ];
 }
 
-function toolCells(tool: ShownSkill['tools'][number], grant: ShownSkill['grant']): readonly string[] {
-  const { id, risk, module, description, inputSchema, outputSchema } = tool;
+function toolCells(tool: ShownSkill['tools'][number]): readonly string[] {
+  const { id, reach, module, description, inputSchema, outputSchema } = tool;
   const digests = [inputSchema, outputSchema].map((schema) => digestValue(schema).slice(0, DIGEST_CHARS));
-  return [id, riskWith(risk, grant), module, tool.export, ...digests, description];
+  return [id, reach.risk, module, tool.export, ...digests, description];
 }
 
 /** Shows what one version has that another does not. A package of the caller is compared here: no operation takes one. */

@@ -1,7 +1,4 @@
-import type { Risk } from '../../../core/tool.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
-import { openGrants, riskOf } from '../../../skills/capabilities/kinds.ts';
-import type { SkillGrant } from '../../../skills/grant.ts';
 import { counted, type Printer } from '../printer.ts';
 
 /* Skills as people read them, from the documents of the operations. */
@@ -43,9 +40,20 @@ export function printReportOf(print: Printer, report: AuditReport): void {
   const cases = report.cases === null ? 'its test cases were not run' : counts;
   print.line(`${report.checks} checks of palisade ${report.palisade}; ${cases}`);
   printFindings(print, report);
+  printImports(print, report.modules ?? []);
   print.line();
   if (report.verdict === 'passed') print.styled('green', 'passed', `  ${countOf(report)}`);
   else print.styled('red', 'failed', `  ${countOf(report)}; it cannot be approved`);
+}
+
+/** What each module can use, whatever is granted to the skill. */
+function printImports(print: Printer, modules: NonNullable<AuditReport['modules']>): void {
+  if (modules.length === 0) return;
+  print.heading('what its modules import');
+  for (const { path, imports } of modules) {
+    const functions = imports === null ? 'unknown: its tools get the whole grant' : imports.join(', ');
+    print.line(`${path}  ${functions || 'nothing: its tools only compute'}`);
+  }
 }
 
 /** Prints the findings alone, the most severe first. */
@@ -144,12 +152,21 @@ function addedAndRemoved({ added, removed }: Pick<SkillDifference['tools'], 'add
   return [...added.map((name) => `+ ${name}`), ...removed.map((name) => `- ${name}`)];
 }
 
-const RISKS: readonly Risk[] = ['low', 'medium', 'high'];
+type ShownTool = Pick<ShownSkill['tools'][number], 'id' | 'risk' | 'reach'>;
 
-/** The risk that policies see: that of the manifest, or a higher one where the grant allows more. */
-export function riskWith(said: Risk, grant: Asks['grant']): Risk {
-  const granted = grant === null ? said : riskOf(openGrants((grant as SkillGrant).wasm));
-  return RISKS.indexOf(granted) > RISKS.indexOf(said) ? granted : said;
+/** Prints the tools with the risk that policies see, and what each can use. */
+export function printReach(print: Printer, tools: readonly ShownTool[]): void {
+  for (const { id, risk, reach } of tools) {
+    const { capabilities, hosts } = reach;
+    const because = reach.risk === risk ? '' : `, because of the grant (its manifest says ${risk})`;
+    const uses = capabilities.length === 0 ? 'only computes' : `uses ${capabilities.join(', ')}`;
+    const where = hosts.length === 0 ? '' : `; reaches ${hosts.join(', ')}`;
+    print.styled(
+      reach.risk === 'low' ? 'green' : 'yellow',
+      id,
+      `  risk ${reach.risk}${because}; ${uses}${where}`,
+    );
+  }
 }
 
 const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;

@@ -38,6 +38,12 @@ export const CALL_VERBS: readonly Verb[] = verbs({
     ],
     load: async () => (await import('../nouns/call.ts')).call,
   },
+  'log CALL': {
+    sentence: 'Print what the guest of a call logged, why host calls were denied, and where it trapped.',
+    flags: AS,
+    examples: ['palisade log call_0123', 'palisade log call_0123 --json'],
+    load: async () => (await import('../nouns/call.ts')).log,
+  },
   'exec -- COMMAND [ARGS...]': {
     sentence: 'Run a command in a sandbox; its output and exit status are passed through.',
     flags: {

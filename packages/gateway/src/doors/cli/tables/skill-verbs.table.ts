@@ -68,6 +68,8 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
       'memory SIZE': 'Less memory than it requests, as 64k, 16m or 1g.',
       'timeout TIME': 'Less time than it requests, as 500ms, 10s or 2m.',
       'config KEY=VALUE...': 'A value of its configuration; may be repeated.',
+      'allow WHO':
+        'Let agents call its tools of medium risk without an approval for each call: agents for all of them, or agent:NAME; the policy is shown first.',
       'no-enable': 'Approve it without enabling it.',
       'accept-findings': 'Accept the warnings of the audit; required with --yes where there are any.',
       ...REASON,
@@ -77,9 +79,26 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
     examples: [
       'palisade skill approve acme.text',
       'palisade skill approve acme.text@1.2.0 --withhold http=api.example.com:443 --withhold storage:write --fuel 1000000',
+      'palisade skill approve acme.text --allow agents',
       'palisade skill approve acme.text --yes --reason "reviewed in change 42"',
     ],
     load: async () => (await import('../nouns/skill-operate.ts')).approve,
+  },
+  'skill allow ID[@VERSION]': {
+    sentence:
+      'Let agents call the tools of medium risk of an approved skill without an approval for each call, by a policy for exactly these bytes and this grant.',
+    flags: {
+      'to WHO': 'agents for all of them (the default), or one as agent:NAME.',
+      remove: 'Remove the policies that this or `skill approve --allow` wrote for the skill.',
+      yes: 'Do not ask for confirmation.',
+      ...AS,
+    },
+    examples: [
+      'palisade skill allow acme.text',
+      'palisade skill allow acme.text --to agent:claude-code',
+      'palisade skill allow acme.text --remove',
+    ],
+    load: async () => (await import('../nouns/skill-allow.ts')).allow,
   },
   'skill quarantine ID[@VERSION]': {
     sentence: 'Stop a skill and withdraw its approval until it is approved again.',

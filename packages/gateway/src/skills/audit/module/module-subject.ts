@@ -2,7 +2,7 @@ import { isComponent, WasmError } from '@palisade/wasm';
 import { AUDIT_LIMITS } from '../../limits.ts';
 import type { ManifestTool } from '../../manifest/manifest.ts';
 import type { SkillPackage } from '../../package/skill-package.ts';
-import type { AuditBench } from '../check.ts';
+import type { AuditBench, ModuleImports } from '../check.ts';
 import { type Looked, lookBriefly } from './look.ts';
 
 /** A module of the package that tools name, read once. */
@@ -24,6 +24,8 @@ type ImportSubject = {
   readonly name: string;
   /** The capability that it requires, if any. */
   readonly need: string | null;
+  /** The function of the ABI that it is, null where it reaches nothing; undefined: it is unknown. */
+  readonly abi: string | null | undefined;
   /** What is wrong with it by itself, whatever the manifest declares; null: nothing. */
   readonly misfit: string | null;
 };
@@ -49,7 +51,10 @@ type Reading = Pick<ModuleSubject, 'looked' | 'fault' | 'imports'>;
 function readComponent(bytes: Uint8Array, bench: AuditBench): Reading {
   return reading(() => {
     const linked = bench.linkComponent(bytes);
-    const imports = linked.imports.map(({ module, name, need }) => ({ module, name, need, misfit: null }));
+    const imports = linked.imports.map(({ module, name, need, abi }) => ({
+      ...{ module, name, need, abi },
+      misfit: null,
+    }));
     return { looked: lookBriefly(linked.bytes), fault: null, imports };
   });
 }
@@ -78,9 +83,16 @@ type ImportFact = Looked['facts']['imports'][number];
 function judgeImport({ module, name, kind, type }: ImportFact, { abi }: AuditBench): ImportSubject {
   const row = abi.functions.find((each) => each.name === name);
   if (module !== abi.module || kind !== 'function' || row === undefined)
-    return { module, name, need: null, misfit: `which is no function of ${abi.module}` };
+    return { module, name, need: null, abi: undefined, misfit: `which is no function of ${abi.module}` };
   const misfit = type === row.type ? null : `as ${type}, expected ${row.type}`;
-  return { module, name, need: row.needs, misfit };
+  return { module, name, need: row.needs, abi: row.name, misfit };
+}
+
+/** Boundary: what cannot be read, or is not known, counts as a use of everything. */
+export function importsOf({ path, fault, imports }: ModuleSubject): ModuleImports {
+  const functions = imports.map(({ abi }) => abi);
+  if (fault !== null || functions.includes(undefined)) return { path, imports: null };
+  return { path, imports: [...new Set(functions.filter((name) => typeof name === 'string'))].sort() };
 }
 
 /** A custom section: it is not executed, and engines ignore it. */

@@ -109,9 +109,13 @@ export class GuestPool {
       return { head: { ...ended, engine: FACTS }, bytes };
     } catch (error) {
       const refused = refusalOf(error);
-      const { usage = NO_USAGE } = error as WasmError;
+      const { usage = NO_USAGE, frames = [] } = error as WasmError;
+      const running = frames.length === 0 ? {} : { frames };
       const { isLogCut } = context;
-      return { head: { ending: 'trapped', ...refused, ...usage, isLogCut, engine: FACTS }, bytes: NO_BYTES };
+      return {
+        head: { ending: 'trapped', ...refused, ...usage, isLogCut, ...running, engine: FACTS },
+        bytes: NO_BYTES,
+      };
     }
   }
 

@@ -199,6 +199,8 @@ export type DoneHead = Partial<ModuleRefusal> & {
   readonly isExact: boolean;
   readonly peakMemoryBytes: number;
   readonly isLogCut: boolean;
+  /** Of a trap the functions that were running, the innermost first. */
+  readonly frames?: readonly number[];
   /** What its fuel count depends on; left out by an engine that does not know. */
   readonly engine?: EngineFacts;
 };

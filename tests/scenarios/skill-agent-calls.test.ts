@@ -1,0 +1,145 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PALISADE, scratch } from '../fixtures/cli.ts';
+import { assemble } from '../fixtures/modules/assemble.ts';
+import { guest, listOf } from '../fixtures/modules/guest.ts';
+import { palisade } from '../fixtures/skills/commands.ts';
+import { KEEPER, KEEPS, PLAIN, sampleFiles } from '../fixtures/skills/sample.ts';
+
+/*
+ * An operator installs a skill with the policies that a state directory begins with, and an agent calls its tools over
+ * `palisade mcp`: those that only compute at once, one that stores after one step of the operator. What the guest says,
+ * what it is denied and where it traps reach both of them.
+ */
+
+const folder = scratch();
+const STATE = ['--state', join(folder, 'state')];
+const REASON = ['--yes', '--reason', 'looked at it'];
+
+/** Logs a line that a terminal would obey and that looks like two. */
+const NOISY = {
+  bytes: guest(
+    ({ bytes }) =>
+      `(call $log (i32.const 1) ${bytes('half way\n\u001b[31mok  call_0123')}) (call $log (i32.const 2) ${bytes('done')}) ${listOf('(i32.const 7)')}`,
+  ),
+};
+/** Writes where it may only read. */
+const DENIED = {
+  bytes: guest(({ bytes }) =>
+    listOf(`(call $storage_put (i32.const 30000) ${bytes('elsewhere/a')} ${bytes('1')} (f64.const -1))`),
+  ),
+};
+/** Traps two calls deep. */
+const BROKEN = {
+  bytes: assemble(
+    `(module (memory (export "memory") 1) (func $read_length (unreachable)) (func $parse_header (call $read_length))
+      (func (export "palisade_alloc") (param i32) (result i32) (i32.const 16))
+      (func (export "tool") (param i32 i32) (result i64) (call $parse_header) (i64.const 0)))`,
+    { withNames: true },
+  ),
+};
+
+const PATIENCE = { timeout: 10_000 };
+
+let client: Client;
+let offer: string;
+
+async function ok(...words: readonly string[]): Promise<{ out: string; err: string }> {
+  const finished = await palisade(words);
+  expect(finished, words.join(' ')).toMatchObject({ status: 0 });
+  return finished;
+}
+
+type Result = {
+  readonly isError?: boolean;
+  readonly structuredContent: Readonly<Record<string, unknown>>;
+  readonly _meta: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+
+async function call(tool: string): Promise<Result> {
+  return (await client.callTool({ name: `acme.sample.${tool}`, arguments: {} })) as unknown as Result;
+}
+
+beforeAll(async () => {
+  const place = join(folder, 'sample');
+  const tools = { plain: PLAIN, keep: KEEPER, noisy: NOISY, denied: DENIED, broken: BROKEN };
+  for (const [path, bytes] of sampleFiles({ tools, capabilities: `log = true\n${KEEPS}` })) {
+    mkdirSync(dirname(join(place, path)), { recursive: true });
+    writeFileSync(join(place, path), bytes);
+  }
+  const [file, key] = [join(folder, 'sample.skill'), join(folder, 'acme.key')];
+  await ok('skill', 'pack', place, '--out', file);
+  await ok('skill', 'sign', file, '--key', key, '--new-key');
+  await ok('trust', 'add', 'acme', `${key}.pub.json`, '--yes', ...STATE);
+  await ok('skill', 'install', file, ...STATE);
+  const approved = await ok('skill', 'approve', 'acme.sample', '--accept-findings', ...REASON, ...STATE);
+  offer = approved.out;
+  client = new Client({ name: 'agent', version: '1' });
+  const args = [PALISADE, 'mcp', '--as', 'agent:ada', ...STATE];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'pipe' }));
+}, 120_000);
+
+afterAll(() => client?.close());
+
+const codeOf = ({ _meta }: Result) => _meta['dev.palisade/receipt']?.code;
+const idOf = ({ _meta }: Result) => String(_meta['dev.palisade/receipt']?.callId);
+
+async function logOf(result: Result): Promise<string> {
+  return (await ok('log', idOf(result), ...STATE)).out;
+}
+
+test('the operator is shown what each tool can do before the approval, and later', async () => {
+  for (const text of [offer, (await ok('skill', 'show', 'acme.sample', ...STATE)).out]) {
+    expect(text).toMatch(/plain\W+risk low; only computes/);
+    expect(text).toMatch(/keep\W+risk medium; uses storage/);
+    expect(text).toMatch(/denied\W+risk medium, because of the grant .*; uses storage/);
+  }
+  const audited = await ok('skill', 'audit', 'acme.sample', ...STATE);
+  expect(audited.out).toContain('keep.wasm  storage_put');
+});
+
+test('an agent calls what only computes with the starter policies, and is asked about what stores', async () => {
+  const plain = await call('plain');
+  expect([codeOf(plain), plain.structuredContent]).toEqual(['ok', { result: [1, 2] }]);
+  expect(codeOf(await call('keep'))).toBe('policy/approval-required');
+
+  const { out } = await ok('skill', 'allow', 'acme.sample', '--to', 'agent:ada', '--yes', ...STATE);
+  expect(out).toContain('Agent::"ada"');
+  expect(out).not.toContain('acme.sample.plain"');
+  await vi.waitFor(async () => expect(codeOf(await call('keep'))).toBe('ok'), PATIENCE);
+  await ok('skill', 'allow', 'acme.sample', '--remove', ...STATE);
+  await vi.waitFor(async () => expect(codeOf(await call('keep'))).toBe('policy/approval-required'), PATIENCE);
+});
+
+test('what the guest logs reaches the agent beside the result, and the operator', async () => {
+  const noisy = await call('noisy');
+  const lines = [
+    { level: 'info', text: 'half way\\u{a}\\u{1b}[31mok  call_0123' },
+    { level: 'warning', text: 'done' },
+  ];
+  expect(noisy._meta['dev.palisade/log']).toMatchObject({ lines, isCut: false });
+  const { contents } = await client.readResource({ uri: `palisade://calls/${idOf(noisy)}/log` });
+  expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ lines });
+  expect(await logOf(noisy)).toBe(lines.map(({ level, text }) => `${level}: ${text}\n`).join(''));
+  const called = await ok('call', 'acme.sample.noisy', ...STATE);
+  expect(called.err).toContain('info: half way\\u{a}');
+  expect(called.out).not.toContain('half way');
+  const { out } = await ok('call', 'acme.sample.noisy', '--json', ...STATE);
+  expect(JSON.parse(out)).toMatchObject({ code: 'ok', log: { lines } });
+});
+
+test('a trap names the functions of the module, and a denial its reason and remedy, at every door', async () => {
+  const broken = await call('broken');
+  expect(codeOf(broken)).toBe('tier/trapped');
+  expect(JSON.stringify(broken.structuredContent)).toMatch(
+    /in \\+"read_length\\+" \(function \d+\), called by/,
+  );
+  expect(await logOf(broken)).toMatch(/^trapped in "read_length" \(function \d+\), called by "parse_header"/);
+
+  const denied = await ok('call', 'acme.sample.denied', '--as', 'user:root', ...STATE);
+  expect(denied.err).toContain('denied: storage_put "elsewhere/a": No prefix');
+  expect(denied.err).toContain('palisade skill show acme.sample');
+});
