@@ -39,6 +39,9 @@ export const OUTSIDE = [
     hands: {
       egress: 'It checks the host, resolves it once and connects to the address it checked.',
       'doors/http': 'It listens for callers.',
+      'channels/socket-carrier.ts':
+        'It listens on a socket in the state directory, which only its owner can open, for other processes of the owner.',
+      'channels/peer.ts': 'It connects to such a socket, and to nothing else.',
       'tiers/child/starter.ts':
         'Node reads and writes a pipe that is open already as a socket; it is connected to nothing.',
       'tiers/child/child.ts': 'The same of a pipe that did not take all at once.',
@@ -96,6 +99,9 @@ export const OUTSIDE = [
     hands: {
       config: 'It reads the configuration file.',
       store: 'It opens the database and holds the state folder.',
+      'channels/channel-folder.ts':
+        'It keeps the files that name the channels of processes, in the state folder.',
+      'channels/socket-carrier.ts': 'It keeps the sockets of processes there.',
       policy: 'It reads the policy files of the operator.',
       attest: 'It keeps the signing key in a file only its owner can read.',
       journal: 'It writes exports and checkpoints.',

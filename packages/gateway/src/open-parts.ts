@@ -1,5 +1,7 @@
 /* The parts of a gateway that take more than one call to build. */
 import { join } from 'node:path';
+import { Channels } from './channels/channels.ts';
+import { SocketCarrier } from './channels/socket-carrier.ts';
 import { type Config, groupsByPrincipal, type UpstreamRule } from './config/config.ts';
 import type { Environment } from './config/environment.ts';
 import type { Observer, ToolCall } from './core/call.ts';
@@ -55,6 +57,11 @@ export type OpenOptions = {
   /** Logs for operators what the journal records too. */
   readonly log?: Log;
 };
+
+/** The channels of all processes of the state directory. */
+export function buildChannels({ presence }: Opened<Records>, directory: string): Channels {
+  return new Channels((listener) => new SocketCarrier({ directory, presence }, listener));
+}
 
 /** What is configured of upstream servers and commands, with what the command line and the machine add to it. */
 export function buildRules(records: Opened<Records>, options: OpenOptions) {

@@ -23,6 +23,7 @@ import { Journal, Roller } from './journal/journal.ts';
 import { Segments } from './journal/segments.ts';
 import { type Notifier, openNotifier } from './notify/notify.ts';
 import {
+  buildChannels,
   buildPolicy,
   buildRegistry,
   buildRules,
@@ -146,9 +147,11 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   });
   const policy = await buildPolicy(records, options, registry);
   const notifier = await openNotifier(config.approval, { clock, ...options });
+  const channels = buildChannels(records, stateDir);
   const opened = openTiers({
     ...options,
     ...records,
+    channels,
     launchers: LAUNCHERS,
     engineFiles: ENGINES,
     realStateDir: realpathSync(stateDir),
@@ -181,13 +184,10 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   const upstream = upstreamExecutor(upstreams, opened.tiers, clock);
   const executors = rules.length === 0 ? opened.tiers : { ...opened.tiers, upstream };
   const { engines, ready, undos, inspect: inspectTiers } = opened;
-  const rest = { upstreams, background, engines, ready, undos, inspectTiers, workspaces: runner.workspaces };
-  const gateway: Gateway = { ...line, executors, ...rest };
-  return {
-    ...records,
-    ...gateway,
-    close: keepGoing(gateway, { ...options, records, notifier, closeTiers: opened.close }),
-  };
+  const rest = { upstreams, background, engines, ready, undos, inspectTiers, channels };
+  const gateway: Gateway = { ...line, executors, ...rest, workspaces: runner.workspaces };
+  const close = keepGoing(gateway, { ...options, records, notifier, closeTiers: opened.close });
+  return { ...records, ...gateway, close };
 }
 
 type Closing = OpenOptions & {
@@ -199,7 +199,7 @@ type Closing = OpenOptions & {
 /** Starts the background work of a long-lived gateway; returns the function that ends it and everything else. */
 function keepGoing(gateway: Gateway, closing: Closing): () => Promise<void> {
   const { isLasting, upstreams: named, records, notifier, closeTiers } = closing;
-  const { upstreams, background, skills } = gateway;
+  const { upstreams, background, skills, channels } = gateway;
   // The caller who names a server connects to it; a second session would be ended when its first offer is held.
   if (isLasting === true && named === undefined) void upstreams.discoverAll(records.config.gateway.tenant);
   const stopAudits = isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
@@ -210,6 +210,7 @@ function keepGoing(gateway: Gateway, closing: Closing): () => Promise<void> {
     await upstreams.close();
     await notifier.close();
     await closeTiers();
+    await channels.close();
     await records.close();
   };
 }

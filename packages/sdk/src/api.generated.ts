@@ -148,6 +148,31 @@ export type Schemas = {
   readonly ChangedSkill: Schemas['Skill'] & {
     readonly event: 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
   };
+  readonly ChannelEvent: {
+    readonly event: 'listening';
+    readonly data: {
+      /** The name of the channel: up to 64 lower-case letters, digits and . _ - that begin and end with a letter or digit. */
+      readonly channel: string;
+    };
+  } | {
+    readonly event: 'message';
+    readonly data: Schemas['ChannelMessage'];
+  };
+  readonly ChannelMessage: {
+    /** When it was received. */
+    readonly at: string;
+    readonly sender: {
+      /** Who: agent:NAME, user:NAME or service:NAME. */
+      readonly principal: string;
+      /** The skill that published it; null: an operator. */
+      readonly skill: string | null;
+    };
+    /** How many messages before it were missed, because they came faster than they were read. */
+    readonly missed: number;
+    /** How `message` is written: as text where its bytes are UTF-8. */
+    readonly encoding: 'utf-8' | 'base64';
+    readonly message: string;
+  };
   readonly Checkpoint: Schemas['Envelope'];
   readonly CreateCallProblem: Schemas['Problem'] & {
     readonly callId?: string | undefined;
@@ -326,6 +351,18 @@ export type Schemas = {
   readonly RecordEvent: {
     readonly event: 'record';
     readonly data: Schemas['JournalRecord'];
+  };
+  readonly RemovedSkill: Schemas['ChangedSkill'] & {
+    /** What it leaves, as far as the caller may see it; null: another version is installed. */
+    readonly left: {
+      readonly storage: readonly {
+        readonly tenant: string;
+        readonly keys: number;
+        readonly bytes: number;
+      }[];
+      /** The names of those that were set for this skill alone. */
+      readonly secrets: readonly string[];
+    } | null;
   };
   readonly ReplacePoliciesProblem: Schemas['Problem'] & {
     readonly problems?: readonly Schemas['PolicyProblem'][] | undefined;
@@ -540,6 +577,21 @@ export type Schemas = {
     /** How many tools it has. */
     readonly tools: number;
     readonly verdict: 'passed' | 'failed' | null;
+  };
+  readonly StorageEntry: {
+    readonly key: string;
+    readonly version: number;
+    /** Of the value. */
+    readonly bytes: number;
+  };
+  readonly StorageSpace: {
+    readonly tenant: string;
+    readonly skill: string;
+    readonly keys: number;
+    /** Of all keys and values together. */
+    readonly bytes: number;
+    /** False: no version of the skill is installed; what it stored is left. */
+    readonly installed: boolean;
   };
   readonly Token: {
     readonly id: string;
@@ -924,7 +976,7 @@ export type Replies = {
     readonly isNew: boolean;
   };
   readonly getSkill: Schemas['ShownSkill'];
-  readonly removeSkill: Schemas['ChangedSkill'];
+  readonly removeSkill: Schemas['RemovedSkill'];
   readonly compareSkill: Schemas['SkillComparison'];
   readonly auditSkill: Schemas['SkillAudit'];
   readonly approveSkill: Schemas['ApprovedSkill'];
@@ -974,6 +1026,55 @@ export type Replies = {
     /** "global", "tenant:NAME", "principal:KIND:NAME" or "skill:ID". */
     readonly scope: string;
     readonly removed: true;
+  };
+  readonly listStorage: {
+    readonly spaces: readonly Schemas['StorageSpace'][];
+    /** For the next page; null: this is the last one. */
+    readonly cursor: string | null;
+  };
+  readonly listStorageKeys: {
+    readonly keys: readonly Schemas['StorageEntry'][];
+    /** For the next page; null: this is the last one. */
+    readonly cursor: string | null;
+  };
+  readonly getStorageValue: {
+    /** The id of the skill, also of one that was removed; `local.NAME` of a module that was run by hand. */
+    readonly skill: string;
+    readonly key: string;
+    readonly version: number;
+    readonly bytes: number;
+    /** How `value` is written: as text where its bytes are UTF-8. */
+    readonly encoding: 'utf-8' | 'base64';
+    /** Without the secrets of the machine. */
+    readonly value: string;
+    /** Whether there is more than is shown. */
+    readonly truncated: boolean;
+  };
+  readonly deleteStorage: {
+    /** The id of the skill, also of one that was removed; `local.NAME` of a module that was run by hand. */
+    readonly skill: string;
+    readonly keys: number;
+    readonly bytes: number;
+  };
+  readonly listChannels: {
+    readonly channels: readonly {
+      /** The name of the channel: up to 64 lower-case letters, digits and . _ - that begin and end with a letter or digit. */
+      readonly channel: string;
+      readonly subscribers: number;
+    }[];
+    /** Processes of the gateway that did not answer in time; their subscribers are not counted. */
+    readonly silent: number;
+  };
+  readonly publishMessage: {
+    /** The name of the channel: up to 64 lower-case letters, digits and . _ - that begin and end with a letter or digit. */
+    readonly channel: string;
+    readonly bytes: number;
+    /** How many subscribers took it. */
+    readonly taken: number;
+    /** How many missed it, because their queues are full. */
+    readonly full: number;
+    /** Processes of the gateway that did not answer in time; their subscribers are not counted. */
+    readonly silent: number;
   };
   readonly searchJournal: {
     readonly records: readonly Schemas['JournalRecord'][];
@@ -1183,6 +1284,7 @@ export type Bodies = {
     readonly file?: string | undefined;
   };
   readonly setSecret: Uint8Array | Blob;
+  readonly publishMessage: Uint8Array | Blob;
   readonly approveUpstream: {
     /** The `offeredDigest` that was shown; nothing else is accepted. */
     readonly digest: string;
@@ -1202,6 +1304,7 @@ export type Bodies = {
 /** The events of the operations that give some. */
 export type Events = {
   readonly createCall: Schemas['CallEvent'] | Schemas['ProblemEvent'];
+  readonly listenToChannel: Schemas['ChannelEvent'] | Schemas['ProblemEvent'];
   readonly followJournal: Schemas['RecordEvent'] | Schemas['ProblemEvent'];
 };
 
@@ -1255,6 +1358,13 @@ export const ROUTES = {
   listSecrets: { method: 'GET', path: '/v1/secrets' },
   setSecret: { method: 'PUT', path: '/v1/secrets/{name}' },
   removeSecret: { method: 'DELETE', path: '/v1/secrets/{name}' },
+  listStorage: { method: 'GET', path: '/v1/storage' },
+  listStorageKeys: { method: 'GET', path: '/v1/storage/{skill}/keys' },
+  getStorageValue: { method: 'GET', path: '/v1/storage/{skill}/value' },
+  deleteStorage: { method: 'DELETE', path: '/v1/storage/{skill}' },
+  listChannels: { method: 'GET', path: '/v1/channels' },
+  publishMessage: { method: 'POST', path: '/v1/channels/{channel}/messages' },
+  listenToChannel: { method: 'GET', path: '/v1/channels/{channel}/live' },
   searchJournal: { method: 'GET', path: '/v1/journal' },
   followJournal: { method: 'GET', path: '/v1/journal/live' },
   exportJournal: { method: 'GET', path: '/v1/journal/export' },

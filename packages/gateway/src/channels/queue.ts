@@ -62,6 +62,11 @@ export class Queue {
     return true;
   }
 
+  /** Counts messages that could not be carried here from another process. */
+  miss(count: number): void {
+    this.#missed += count;
+  }
+
   take(): ChannelMessage | null {
     const message = this.#messages.shift();
     if (message === undefined) return null;

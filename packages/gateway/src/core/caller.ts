@@ -8,7 +8,8 @@ export const SCOPES = {
   skills: 'Install, audit, approve and withdraw skills, and say whose are trusted.',
   policy: 'Replace the policies.',
   secrets: 'Set and remove secrets.',
-  admin: 'Make and revoke tokens, rotate keys, undo commands, and accept changed upstream servers.',
+  admin:
+    'Make and revoke tokens, rotate keys, undo commands, accept changed upstream servers, use channels, and see and delete what skills have stored.',
 } as const;
 
 export type Scope = keyof typeof SCOPES;

@@ -110,6 +110,8 @@ export type WasmProgram = {
   readonly grants: WasmGrants;
   /** False: nothing is kept for a replay of its calls. */
   readonly isRecorded?: boolean;
+  /** True: its channels are those of its skill alone, as for a test case. */
+  readonly isAlone?: boolean;
 };
 
 /** One grammar from manifest to configuration to run: no separator, quote or upper case, no dot or dash at an end. */

@@ -1,5 +1,6 @@
 import type { Approval } from '../approval/approval.ts';
 import type { Keys } from '../attest/keys.ts';
+import type { Channels } from '../channels/channels.ts';
 import type { BudgetRule, Config } from '../config/config.ts';
 import type { Observer } from '../core/call.ts';
 import type { Clock, Random } from '../core/clock.ts';
@@ -80,6 +81,8 @@ export type Gateway = Line & {
   readonly undos: Undos;
   /** The directories that commands may work in, and what granted them. */
   readonly workspaces: WorkspaceRoots;
+  /** How guests and operators of a tenant send messages to each other. */
+  readonly channels: Channels;
 };
 
 /** Something that was opened on a state directory, with its configuration. */

@@ -1,6 +1,7 @@
 import * as approvals from './approvals.ts';
 import * as budgets from './budgets.ts';
 import * as calls from './calls.ts';
+import * as channels from './channels.ts';
 import * as doctor from './doctor.ts';
 import * as identity from './identity.ts';
 import * as journal from './journal.ts';
@@ -9,6 +10,7 @@ import type { Operation } from './operation.ts';
 import * as policies from './policies.ts';
 import * as secrets from './secrets.ts';
 import * as skills from './skills.ts';
+import * as storage from './storage.ts';
 import * as tools from './tools.ts';
 import * as trust from './trust.ts';
 import * as undo from './undo.ts';
@@ -25,6 +27,8 @@ export const OPERATIONS: readonly Operation[] = [
   trust,
   policies,
   secrets,
+  storage,
+  channels,
   journal,
   upstreams,
   keys,

@@ -66,6 +66,14 @@ export const NOUNS = {
     names: ['getPolicies', 'replacePolicies', 'checkPolicies', 'explainCall', 'testPolicies'],
   },
   secrets: { load: () => import('./secrets.ts'), names: ['listSecrets', 'setSecret', 'removeSecret'] },
+  storage: {
+    load: () => import('./storage.ts'),
+    names: ['listStorage', 'listStorageKeys', 'getStorageValue', 'deleteStorage'],
+  },
+  channels: {
+    load: () => import('./channels.ts'),
+    names: ['listChannels', 'publishMessage', 'listenToChannel'],
+  },
   journal: {
     load: () => import('./journal.ts'),
     names: ['searchJournal', 'followJournal', 'exportJournal', 'getCheckpoint', 'getRecord', 'proveRecord'],
@@ -87,6 +95,7 @@ export type OperationName = (typeof NOUNS)[keyof typeof NOUNS]['names'][number];
 type Streams = {
   readonly createCall: Wire.Replies['createCall'] | EventStream;
   readonly followJournal: EventStream;
+  readonly listenToChannel: EventStream;
   readonly exportJournal: ByteStream;
   readonly getCheckpoint: ByteStream;
   readonly proveRecord: ByteStream;

@@ -4,12 +4,20 @@ import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { ChangeEvent } from '../invoke/skills/change.ts';
 import { versionsOf } from '../skills/index/read.ts';
-import { actingOf, requireHome } from './access.ts';
+import { pageOfSpaces } from '../storage/spaces.ts';
+import { actingOf, requireHome, tenantOf } from './access.ts';
 import { chooseVersion } from './choose-version.ts';
 import { type OpenedGateway, type Operation, type OperationContext, operation } from './operation.ts';
 import { isoTimeText, reasonText, sha256, withoutGaps } from './schema-parts.ts';
 import { auditDocument, skillDocument } from './skill-document.ts';
-import { approvedSkill, changedSkill, skillAudit, skillId, skillVersion } from './skill-schemas.ts';
+import {
+  approvedSkill,
+  changedSkill,
+  removedSkill,
+  skillAudit,
+  skillId,
+  skillVersion,
+} from './skill-schemas.ts';
 
 /* What is done with a skill: the line asks the policies about each change and records it, through every door. */
 
@@ -146,11 +154,30 @@ export const skillChangeOperations: readonly Operation[] = [
       version: skillVersion.optional().describe('Left out: the only one that can be meant.'),
       reason: reasonText.optional(),
     }),
-    output: { schema: changedSkill, sentence: 'The skill as it was.' },
-    handle: (context, { id, version = null, reason = null }) =>
-      change(context, { event: 'remove', id, version, reason }),
+    output: { schema: removedSkill, sentence: 'The skill as it was, and what it leaves.' },
+    handle: async (context, { id, version = null, reason = null }) => {
+      const removed = await change(context, { event: 'remove', id, version, reason });
+      return { ...removed, left: leftBy(context, id) };
+    },
   }),
 ];
+
+/** Of more tenants than this, the list of storage shows the rest. */
+const MOST_SPACES = 100;
+
+/** What a skill leaves of which no version is installed; an operator deletes it, or it is there for its next version. */
+function leftBy(context: OperationContext<OpenedGateway>, id: string) {
+  const { store, vault } = context.gateway;
+  if (versionsOf(store, id).length > 0) return null;
+  const asked = { tenant: tenantOf(context), skill: id, after: null, limit: MOST_SPACES };
+  const storage = pageOfSpaces(store, asked).spaces.map(({ tenant, keys, bytes }) => ({
+    tenant,
+    keys,
+    bytes,
+  }));
+  const secrets = vault.list().filter(({ scope }) => scope.kind === 'skill' && scope.subject === id);
+  return { storage, secrets: secrets.map(({ name }) => name) };
+}
 
 type Change = {
   readonly event: ChangeEvent;

@@ -190,3 +190,15 @@ export const approvedSkill = skill
 export const changedSkill = skill
   .extend({ event: z.enum(['quarantine', 'enable', 'disable', 'revoke', 'remove']) })
   .meta({ id: 'ChangedSkill' });
+
+export const removedSkill = changedSkill
+  .extend({
+    left: z
+      .object({
+        storage: z.array(z.object({ tenant: z.string(), keys: z.int(), bytes: z.int() })),
+        secrets: z.array(z.string()).describe('The names of those that were set for this skill alone.'),
+      })
+      .nullable()
+      .describe('What it leaves, as far as the caller may see it; null: another version is installed.'),
+  })
+  .meta({ id: 'RemovedSkill' });

@@ -104,7 +104,7 @@ export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit
 }
 
 /** The range of keys beneath a prefix, both ends excluded; the character after "/" is "0". */
-function rangeOf(prefix: StoragePrefix): { readonly from: string; readonly before: string } {
+export function rangeOf(prefix: StoragePrefix): { readonly from: string; readonly before: string } {
   return prefix === '' ? { from: '', before: END } : { from: `${prefix}/`, before: `${prefix}0` };
 }
 

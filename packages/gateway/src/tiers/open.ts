@@ -1,5 +1,6 @@
 /* Opens the tiers. Nothing is started before the first call, unless the gateway is long-lived. */
 import { join } from 'node:path';
+import type { Channels } from '../channels/channels.ts';
 import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/environment.ts';
 import type { Clock, Random } from '../core/clock.ts';
@@ -35,6 +36,7 @@ export type OpenTiersOptions = {
   readonly version: string;
   readonly presence: Presence;
   readonly vault: Vault;
+  readonly channels: Channels;
   readonly stateDir: string;
   readonly configPath?: string;
   readonly lookup?: Lookup;
@@ -107,6 +109,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     operatorSecrets: grantSecrets(config.secrets),
     trustedCertificates: options.trustedCertificates ?? '',
     ports: options.ports ?? [],
+    channels: options.channels,
   });
   if (isLasting) wasm.pool.warm().catch(() => undefined);
   const close = async () => {
@@ -135,7 +138,7 @@ function openUndo({ config, clock, presence, stateDir, forbidden }: OpenTiersOpt
 async function secretOf(
   vault: Vault,
   { name, scope }: Pick<SecretGrant, 'name' | 'scope'>,
-  identity: Omit<CallIdentity, 'skill'> & { readonly skill: string | null },
+  identity: Omit<CallIdentity, 'skill' | 'isAlone'> & { readonly skill: string | null },
 ): Promise<string | null> {
   const { call, tool, ...asker } = identity;
   const found = vault.find(name, { ...asker, only: scope });

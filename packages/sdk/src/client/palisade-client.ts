@@ -1,6 +1,7 @@
 import { type ClientOptions, connectionOf } from './connection.ts';
 import { makeApprovals, makeCalls, makeRuns, makeTools, makeUndo } from './groups/calls.ts';
 import { makeHealth, makeKeys, makePolicies, makeSecrets, makeTokens } from './groups/gateway.ts';
+import { makeChannels, makeStorage } from './groups/guests.ts';
 import { makeJournal } from './groups/journal.ts';
 import { makeSkills, makeTrust, makeUpstreams } from './groups/skills.ts';
 import { makeSender, type RequestOptions, type Sender } from './send.ts';
@@ -21,6 +22,8 @@ export class PalisadeClient {
   readonly trust: ReturnType<typeof makeTrust>;
   readonly policies: ReturnType<typeof makePolicies>;
   readonly secrets: ReturnType<typeof makeSecrets>;
+  readonly storage: ReturnType<typeof makeStorage>;
+  readonly channels: ReturnType<typeof makeChannels>;
   readonly journal: ReturnType<typeof makeJournal>;
   readonly keys: ReturnType<typeof makeKeys>;
   readonly tokens: ReturnType<typeof makeTokens>;
@@ -39,6 +42,8 @@ export class PalisadeClient {
     this.trust = makeTrust(send);
     this.policies = makePolicies(send);
     this.secrets = makeSecrets(send);
+    this.storage = makeStorage(send);
+    this.channels = makeChannels(send);
     this.journal = makeJournal(send);
     this.keys = makeKeys(send);
     this.tokens = makeTokens(send);

@@ -121,6 +121,19 @@ export type UpstreamList = Replies['listUpstreams'];
 export type UpstreamDefinition = UpstreamDocument['definitions'][number];
 export type ApproveUpstreamRequest = Bodies['approveUpstream'];
 
+/** What a skill has stored for a tenant. */
+export type StorageSpace = Schemas['StorageSpace'];
+export type StoragePage = Replies['listStorage'];
+export type StorageEntry = Schemas['StorageEntry'];
+export type StorageKeyPage = Replies['listStorageKeys'];
+export type StorageValue = Replies['getStorageValue'];
+
+/** A message on a channel, as a listener gets it. */
+export type ChannelMessage = Schemas['ChannelMessage'];
+export type ChannelList = Replies['listChannels'];
+/** Who got a message. */
+export type PublishedMessage = Replies['publishMessage'];
+
 export type KeyList = Replies['listKeys'];
 /** A key that receipts and checkpoints are signed with. */
 export type KeyRow = KeyList['keys'][number];

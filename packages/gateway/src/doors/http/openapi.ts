@@ -32,6 +32,8 @@ const TAGS: Readonly<Record<string, string>> = {
   trust: 'Whose signatures count.',
   policies: 'What decides about everything else.',
   secrets: 'Values that go in and never come out.',
+  storage: 'What skills have stored.',
+  channels: 'Messages between skills, and with those who operate them.',
   journal: 'What was asked, decided and done, in one signed chain.',
   upstreams: 'MCP servers behind this gateway.',
   keys: 'The keys that sign receipts and the journal.',

@@ -104,7 +104,7 @@ function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonl
     (tool) => {
       const { skill: _, executor, ...rest } = tool;
       if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is not a module`);
-      const program = { ...executor.program, skill, isRecorded: false };
+      const program = { ...executor.program, skill, isRecorded: false, isAlone: true };
       return { ...rest, id: `${PREFIX}${tool.id}`, category: CATEGORY, executor: { kind: 'wasm', program } };
     },
   );

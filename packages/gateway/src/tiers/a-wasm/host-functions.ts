@@ -137,10 +137,11 @@ function httpTerms(
 
 function joinChannels(channels: Channels, identity: CallIdentity, granted: WasmGrants['channels']) {
   if (granted.length === 0) return null;
-  const { tenant, principal, skill } = identity;
+  const { tenant, principal, skill, isAlone } = identity;
   const named = (use: 'publish' | 'receive') => granted.filter((each) => each[use]).map(({ name }) => name);
   return channels.join({
-    tenant,
+    // No tenant has a space in its name.
+    tenant: isAlone ? `${tenant} ${skill}` : tenant,
     sender: { principal, skill },
     publish: named('publish'),
     receive: named('receive'),

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { FORMAT_VERSION, METER_VERSION } from '@palisade/wasm';
-import { Channels } from '../../channels/channels.ts';
+import type { Channels } from '../../channels/channels.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -54,6 +54,8 @@ export type CallIdentity = {
   readonly tenant: string;
   readonly principal: CheckedCall['call']['principal'];
   readonly skill: string;
+  /** Its channels reach no other skill. */
+  readonly isAlone: boolean;
   readonly call: string;
   readonly tool: string;
 };
@@ -76,7 +78,7 @@ export function wasmTier(options: WasmTierOptions): Tier {
 
 type OpenWasmOptions = Pick<
   WasmTierOptions,
-  'clock' | 'random' | 'newLookup' | 'secret' | 'operatorSecrets'
+  'clock' | 'random' | 'newLookup' | 'secret' | 'operatorSecrets' | 'channels'
 > & {
   readonly store: Store;
   readonly commands: Pick<Commands, 'tiers'>;
@@ -109,7 +111,6 @@ const FORM_FILES = { mostBytes: 1024 * 1024 * 1024, tag: String(process.pid) };
 
 export function openWasm(options: OpenWasmOptions): OpenedWasm {
   const { clock, random, store, newLookup, commands, secret, scratches, trustedCertificates } = options;
-  const channels = new Channels();
   const size = Math.max(2, availableParallelism());
   let engines = 0;
   let node: Scratch | null = null;
@@ -131,14 +132,22 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
   const shelf = new FileShelf(options.formsDir, { ...FORM_FILES, nowMs: clock.nowMs });
   const ready = new ReadyModules(pool, new Forms(shelf, formTerms()));
   const tier = wasmTier({
-    ...{ pool, ready, clock, random, newLookup, channels, secret, operatorSecrets: options.operatorSecrets },
+    ...{
+      pool,
+      ready,
+      clock,
+      random,
+      newLookup,
+      channels: options.channels,
+      secret,
+      operatorSecrets: options.operatorSecrets,
+    },
     ...(trustedCertificates === '' ? {} : { trust: [nodeCertificates(), trustedCertificates] }),
     own: () => ownOf(undefined, options.ports),
     openSpace: ({ tenant, skill }, { read, write }) =>
       new Space(store, { tenant, skill, grants: { read: prefixes(read), write: prefixes(write) } }),
   });
   const close = async () => {
-    channels.close();
     await pool.close();
     node?.remove();
   };

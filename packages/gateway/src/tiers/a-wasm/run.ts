@@ -162,7 +162,8 @@ export class WasmRun {
   #identity(): CallIdentity {
     const { call, tool } = this.#job.checked;
     const { tenant, principal, id } = call;
-    return { tenant, principal, skill: this.#job.program.skill, call: id, tool: tool.id };
+    const { skill, isAlone = false } = this.#job.program;
+    return { tenant, principal, skill, isAlone, call: id, tool: tool.id };
   }
 
   #concluded(end: EngineEnd, module: Uint8Array): RunResult {

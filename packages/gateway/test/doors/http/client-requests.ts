@@ -64,6 +64,16 @@ export const REQUESTS: Readonly<Record<string, Ask>> = {
       ...{ limit: 7, cursor: '9', kind: 'ended', principal: 'agent:ada', tool: 'math.add' },
       ...{ call: CALL_ID, from: TIME, to: TIME, order: 'oldest' },
     }),
+  listStorage: ({ storage }) =>
+    storage.list({ limit: 5, cursor: 'acme:acme.text', tenant: 'acme', skill: 'acme.text' }),
+  listStorageKeys: ({ storage }) =>
+    storage.keys('acme.text').list({ limit: 5, cursor: 'notes/a', prefix: 'notes/' }),
+  getStorageValue: ({ storage }) => storage.value('acme.text', 'notes/a'),
+  deleteStorage: ({ storage }) =>
+    storage.delete('acme.text', { key: 'notes/a', prefix: 'notes/', all: true }),
+  listChannels: ({ channels }) => channels.list(),
+  publishMessage: ({ channels }) => channels.publish('news', 'good news'),
+  listenToChannel: ({ channels }) => channels.listen('news'),
   followJournal: ({ journal }) => journal.live({ after: 3 }),
   exportJournal: ({ journal }) => journal.export({ from: 3 }),
   getCheckpoint: ({ journal }) => journal.checkpoint(),

@@ -175,7 +175,22 @@ export const SAMPLES: Wire.Replies = {
   enableSkill: changed('enable'),
   disableSkill: changed('disable'),
   revokeSkill: changed('revoke'),
-  removeSkill: changed('remove'),
+  removeSkill: {
+    ...changed('remove'),
+    left: { storage: [{ tenant: 'acme', keys: 1, bytes: 9 }], secrets: ['api-key'] },
+  },
+  listStorage: {
+    spaces: [{ tenant: 'acme', skill: 'acme.text', keys: 1, bytes: 9, installed: true }],
+    cursor: null,
+  },
+  listStorageKeys: { keys: [{ key: 'notes/a', version: 1, bytes: 2 }], cursor: null },
+  getStorageValue: {
+    ...{ skill: 'acme.text', key: 'notes/a', version: 1, bytes: 2 },
+    ...{ encoding: 'utf-8', value: 'ab', truncated: false },
+  },
+  deleteStorage: { skill: 'acme.text', keys: 1, bytes: 9 },
+  listChannels: { channels: [{ channel: 'news', subscribers: 2 }], silent: 0 },
+  publishMessage: { channel: 'news', bytes: 2, taken: 2, full: 0, silent: 0 },
   listTrustedKeys: { keys: [key] },
   trustKey: key,
   rotateTrustedKey: { added: key, retired: [KEY_ID] },

@@ -49,7 +49,8 @@ function answerFor({ name, output }: Operation): Response {
   const samples: Readonly<Record<string, unknown>> = SAMPLES;
   if (Object.hasOwn(samples, name)) return Response.json(samples[name]);
   const isStream = output.type === 'text/event-stream';
-  const body = isStream ? 'event: record\nid: 4\ndata: {"seq":4}\n\n' : 'bytes';
+  const event = name === 'listenToChannel' ? 'message' : 'record';
+  const body = isStream ? `event: ${event}\nid: 4\ndata: {"seq":4}\n\n` : 'bytes';
   return new Response(body, { headers: { 'content-type': output.type ?? '' } });
 }
 

@@ -21,6 +21,7 @@ export const RECORD_KINDS = [
   ...['upstream-pinned', 'upstream-held', 'upstream-changed', 'upstream-accepted'],
   ...['vault-founded', 'vault-rotated', 'secret-set', 'secret-removed', 'secret-used'],
   ...['workspace-restored', 'workspace-not-restored', 'package-pinned', 'package-removed'],
+  ...['storage-deleted', 'channel-published'],
 ];
 
 type RecordPage = { readonly records: readonly JournalRecord[]; readonly cursor: string | null };
@@ -143,11 +144,16 @@ function printRecords(print: Printer, records: readonly JournalRecord[], none?: 
 }
 
 function cellsOf({ seq, at, kind, principal, tool, call, body }: JournalRecord): readonly string[] {
-  const skill = typeof body.skill === 'string' ? `${body.skill}@${body.version} ${body.event ?? ''}` : null;
-  const { code, verdict, approval, incident, digest, act, publisher } = body;
-  const words = [skill, act, publisher, code, verdict, approval, incident, digest].filter(
+  const skill = typeof body.skill === 'string' ? skillOf(body) : null;
+  const { code, verdict, approval, incident, digest, act, publisher, channel } = body;
+  const words = [skill, act, publisher, channel, code, verdict, approval, incident, digest].filter(
     (word) => typeof word === 'string',
   );
   const summary = words.join(' ').slice(0, SUMMARY_CHARS);
   return [String(seq), at, kind, principal ?? '-', tool ?? '-', call ?? '-', summary];
+}
+
+function skillOf({ skill, version, event, keys }: JournalRecord['body']): string {
+  if (version === undefined) return `${skill}${keys === undefined ? '' : `: ${keys} keys`}`;
+  return `${skill}@${version} ${event ?? ''}`;
 }

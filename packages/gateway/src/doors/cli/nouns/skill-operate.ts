@@ -240,8 +240,21 @@ async function change(invocation: Invocation, event: ChangeEvent): Promise<numbe
       const changed = all.map((each) => `${id}@${each}`).join(', ');
       print.note(done, style, `  ${changed}${reason === undefined ? '' : `: ${reason}`}`);
       if (next !== undefined) print.next(next(`${id}@${version}`));
+      if ('left' in skill) printLeft(print, id, skill.left as ResultOf<'removeSkill'>['left']);
     });
   });
+}
+
+/** What a removed skill leaves, and the command that deletes it. */
+function printLeft(print: Printer, id: string, left: ResultOf<'removeSkill'>['left']): void {
+  for (const { tenant, keys, bytes } of left?.storage ?? []) {
+    print.note('!', 'yellow', ` It leaves ${counted(keys, 'key')} with ${bytes} bytes of tenant ${tenant}.`);
+    print.next(`palisade storage delete ${id} --all --tenant ${tenant}`);
+  }
+  for (const name of left?.secrets ?? []) {
+    print.note('!', 'yellow', ` It leaves the secret ${name}.`);
+    print.next(`palisade secrets rm ${name} --scope skill:${id}`);
+  }
 }
 
 function questionOf(event: string, id: string): Question {

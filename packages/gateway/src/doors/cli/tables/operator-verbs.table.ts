@@ -1,12 +1,13 @@
 import { type Verb, verbs } from '../verb.ts';
-import { AS, CURSOR, INPUT, LIMIT, RUN, TIMEOUT_MS } from './shared-flags.ts';
+import { AS, CURSOR, INPUT, LIMIT, RUN, TIMEOUT_MS, YES } from './shared-flags.ts';
 
 const SCOPE = {
   'scope SCOPE': 'Who can use it: global, tenant:NAME, principal:agent:NAME or skill:ID (default: global).',
 };
+const TENANT = { 'tenant TENANT': 'Of this tenant (default: gateway.tenant).' };
 const NOTE = { 'note TEXT': 'A note, for the record.' };
 
-/** The commands by which operators decide: policies, approvals, budgets, the network and secrets. */
+/** The commands by which operators decide: policies, approvals, budgets, the network, secrets, channels and storage. */
 export const OPERATOR_VERBS: readonly Verb[] = verbs({
   'policy list': {
     sentence: 'List the policies of the live set.',
@@ -101,6 +102,73 @@ export const OPERATOR_VERBS: readonly Verb[] = verbs({
     flags: { ...SCOPE, ...AS },
     examples: ['palisade secrets rm db --scope tenant:acme'],
     load: async () => (await import('../nouns/secrets.ts')).remove,
+  },
+  'storage list': {
+    sentence: 'List what skills have stored, by tenant: how many keys and bytes; never a value.',
+    flags: {
+      'skill ID': 'Only of this skill.',
+      'tenant TENANT': 'Only of this tenant.',
+      ...LIMIT,
+      ...CURSOR,
+      ...AS,
+    },
+    examples: ['palisade storage list', 'palisade storage list --skill acme.notes'],
+    load: async () => (await import('../nouns/storage.ts')).list,
+  },
+  'storage show SKILL [KEY]': {
+    sentence: 'List the keys that a skill has stored; with KEY, show its value.',
+    flags: {
+      'prefix PREFIX': 'Only keys at and beneath this prefix, as notes/.',
+      ...TENANT,
+      ...LIMIT,
+      ...CURSOR,
+      ...AS,
+    },
+    examples: [
+      'palisade storage show acme.notes --prefix drafts/',
+      'palisade storage show acme.notes drafts/a',
+    ],
+    load: async () => (await import('../nouns/storage.ts')).show,
+  },
+  'storage delete SKILL [KEY]': {
+    sentence: 'Delete a key, the keys beneath a prefix, or all that a skill has stored; asks before it does.',
+    flags: {
+      'prefix PREFIX': 'The keys at and beneath this prefix.',
+      all: 'All of them.',
+      ...TENANT,
+      ...YES,
+      ...AS,
+    },
+    examples: [
+      'palisade storage delete acme.notes drafts/a',
+      'palisade storage delete acme.notes --prefix drafts/',
+      'palisade storage delete acme.notes --all --yes',
+    ],
+    load: async () => (await import('../nouns/storage.ts')).remove,
+  },
+  'channel list': {
+    sentence: 'List the channels that have subscribers now, in all processes of the state directory.',
+    flags: { ...TENANT, ...AS },
+    load: async () => (await import('../nouns/channels.ts')).list,
+  },
+  'channel publish NAME': {
+    sentence: 'Publish a message on a channel, to skills and to those who listen; its digest is recorded.',
+    flags: {
+      'message TEXT': 'The message: a text, @FILE, or - for standard input.',
+      ...TENANT,
+      ...AS,
+    },
+    examples: [
+      'palisade channel publish jobs --message "begin"',
+      'palisade channel publish jobs --message - < job.json',
+    ],
+    load: async () => (await import('../nouns/channels.ts')).publish,
+  },
+  'channel listen NAME': {
+    sentence: 'Print the messages on a channel until Ctrl-C.',
+    flags: { 'count N': 'End after this many messages.', ...TENANT, ...AS },
+    examples: ['palisade channel listen jobs', 'palisade channel listen jobs --count 1 --json'],
+    load: async () => (await import('../nouns/channels.ts')).listen,
   },
   'secrets rotate': {
     sentence: 'Encrypt every secret again under a new key; the old key then opens nothing.',
