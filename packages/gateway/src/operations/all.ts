@@ -8,6 +8,7 @@ import * as keys from './keys.ts';
 import type { Operation } from './operation.ts';
 import * as policies from './policies.ts';
 import * as secrets from './secrets.ts';
+import * as sessions from './sessions.ts';
 import * as skills from './skills.ts';
 import * as tools from './tools.ts';
 import * as trust from './trust.ts';
@@ -20,6 +21,7 @@ export const OPERATIONS: readonly Operation[] = [
   undo,
   tools,
   approvals,
+  sessions,
   budgets,
   skills,
   trust,

@@ -76,6 +76,7 @@ export type ResultRow = {
   tenant: string;
   principal: string;
   run: string | null;
+  session: string | null;
   door: string;
   tool: string;
   at_ms: number;
@@ -135,5 +136,11 @@ CREATE TABLE idempotency (
   PRIMARY KEY (tenant, principal, idempotency_key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_time ON idempotency (at_ms);`,
+  },
+  {
+    id: 'results/002',
+    sql: `
+ALTER TABLE call_result ADD COLUMN session TEXT;
+CREATE INDEX call_result_by_session ON call_result (tenant, session, call) WHERE session IS NOT NULL;`,
   },
 ];
