@@ -29,6 +29,7 @@ export const LEVELS = [
     'runner',
     'identity',
     'results',
+    'sessions',
     'upstreams',
     'packages',
   ],

@@ -165,6 +165,7 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     ...records,
     policy,
     budgets: config.budgets,
+    sessionIdleMs: config.session.idleAfterMs,
     approvalExpiresAfterMs: config.approval.expiresAfterS * 1000,
     onAsked: (approval) => notifier.notify({ ...approval, approveWith: line.approveCommand(approval.id) }),
     approveCommand: (id) => `palisade approvals approve ${id}${stateFlag(stateDir, env)}`,

@@ -29,7 +29,7 @@ export type Schemas = {
     readonly decidedAtMs: number | null;
     readonly note: string | null;
     readonly usedByCall: string | null;
-    /** The run of the call that asked. */
+    /** The session of the call that asked, and in it the label or the connection. */
     readonly run: string | null;
     /** What an approval is for: one call; every identical call of the run; or every identical call. Until it expires. */
     readonly lasts: 'call' | 'run' | 'time';
@@ -200,7 +200,10 @@ export type Schemas = {
     /** Who: agent:NAME, user:NAME or service:NAME. */
     readonly principal: string;
     readonly tool: string;
+    /** The label that its caller gave, else its session. */
     readonly run: string | null;
+    /** The session that budgets per run count it by; null: none. */
+    readonly session: string | null;
     readonly door: string;
     /** A time in UTC. */
     readonly endedAt: string;
@@ -225,6 +228,12 @@ export type Schemas = {
     readonly principal: string;
     readonly tool: string;
     readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
+    /** Where the call was taken to come from. */
+    readonly from: {
+      readonly device: string | null;
+      readonly channel: string | null;
+      readonly session: string | null;
+    };
     readonly setDigest: string | null;
     readonly decidedBy: readonly {
       readonly id: string;
@@ -340,7 +349,7 @@ export type Schemas = {
     readonly status: number;
     /** What happened this time. */
     readonly detail: string;
-    readonly code: 'ok' | 'door/wrong-usage' | 'door/invalid-call' | 'door/unauthenticated' | 'door/insufficient-scope' | 'door/forbidden-origin' | 'door/not-found' | 'door/method-not-allowed' | 'door/timed-out' | 'door/too-large' | 'door/unsupported-media' | 'door/rate-limited' | 'door/draining' | 'door/already-serving' | 'door/call-open' | 'door/idempotency-conflict' | 'token/unknown' | 'run/unknown' | 'upstream/unknown' | 'upstream/quarantined' | 'tier/upstream-failed' | 'registry/unknown-tool' | 'registry/invalid-input' | 'policy/denied' | 'policy/evaluation-error' | 'policy/unavailable' | 'policy/invalid' | 'policy/changed' | 'policy/locks-out' | 'policy/approval-required' | 'policy/approval-denied' | 'policy/approval-expired' | 'approval/unknown' | 'approval/not-pending' | 'approval/not-allowed' | 'budget/calls-exhausted' | 'budget/wall-exhausted' | 'budget/cpu-exhausted' | 'budget/fuel-exhausted' | 'budget/output-exhausted' | 'budget/egress-exhausted' | 'runner/invalid-workspace' | 'runner/outside-workspace' | 'runner/not-found' | 'runner/not-allowed' | 'runner/environment' | 'runner/invalid-limits' | 'runner/egress-denied' | 'tier/unenforceable' | 'tier/timed-out' | 'tier/cancelled' | 'tier/output-exceeded' | 'tier/invalid-output' | 'tier/tool-error' | 'tier/not-started' | 'tier/unproven' | 'tier/exited' | 'tier/out-of-memory' | 'tier/out-of-cpu' | 'tier/out-of-fuel' | 'tier/trapped' | 'tier/invalid-module' | 'tier/unknown-ending' | 'tier/withdrawn' | 'skill/unknown' | 'skill/invalid-manifest' | 'skill/invalid-package' | 'skill/unsigned' | 'skill/bad-signature' | 'skill/untrusted' | 'skill/downgrade' | 'skill/conflict' | 'skill/incompatible' | 'skill/audit-failed' | 'skill/wrong-state' | 'skill/invalid-grant' | 'skill/quarantined' | 'skill/disabled' | 'skill/revoked' | 'skill/changed' | 'skill/tests-failed' | 'skill/build-failed' | 'package/unknown' | 'package/refused' | 'package/changed' | 'package/fetch-failed' | 'journal/unknown-record' | 'attest/unverified' | 'attest/missing-key' | 'config/invalid' | 'store/unwritable' | 'store/full' | 'store/locked' | 'store/corrupt' | 'store/newer' | 'store/clock-behind' | 'vault/missing' | 'vault/locked' | 'vault/unreadable' | 'wasm/malformed' | 'wasm/invalid' | 'wasm/feature' | 'wasm/limit' | 'wasm/link' | 'wasm/out-of-fuel' | 'wasm/trapped' | 'gateway/fault';
+    readonly code: 'ok' | 'door/wrong-usage' | 'door/invalid-call' | 'door/unauthenticated' | 'door/insufficient-scope' | 'door/forbidden-origin' | 'door/not-found' | 'door/method-not-allowed' | 'door/timed-out' | 'door/too-large' | 'door/unsupported-media' | 'door/rate-limited' | 'door/draining' | 'door/already-serving' | 'door/call-open' | 'door/idempotency-conflict' | 'session/unknown' | 'session/too-many' | 'token/unknown' | 'run/unknown' | 'upstream/unknown' | 'upstream/quarantined' | 'tier/upstream-failed' | 'registry/unknown-tool' | 'registry/invalid-input' | 'policy/denied' | 'policy/evaluation-error' | 'policy/unavailable' | 'policy/invalid' | 'policy/changed' | 'policy/locks-out' | 'policy/approval-required' | 'policy/approval-denied' | 'policy/approval-expired' | 'approval/unknown' | 'approval/not-pending' | 'approval/not-allowed' | 'budget/calls-exhausted' | 'budget/wall-exhausted' | 'budget/cpu-exhausted' | 'budget/fuel-exhausted' | 'budget/output-exhausted' | 'budget/egress-exhausted' | 'runner/invalid-workspace' | 'runner/outside-workspace' | 'runner/not-found' | 'runner/not-allowed' | 'runner/environment' | 'runner/invalid-limits' | 'runner/egress-denied' | 'tier/unenforceable' | 'tier/timed-out' | 'tier/cancelled' | 'tier/output-exceeded' | 'tier/invalid-output' | 'tier/tool-error' | 'tier/not-started' | 'tier/unproven' | 'tier/exited' | 'tier/out-of-memory' | 'tier/out-of-cpu' | 'tier/out-of-fuel' | 'tier/trapped' | 'tier/invalid-module' | 'tier/unknown-ending' | 'tier/withdrawn' | 'skill/unknown' | 'skill/invalid-manifest' | 'skill/invalid-package' | 'skill/unsigned' | 'skill/bad-signature' | 'skill/untrusted' | 'skill/downgrade' | 'skill/conflict' | 'skill/incompatible' | 'skill/audit-failed' | 'skill/wrong-state' | 'skill/invalid-grant' | 'skill/quarantined' | 'skill/disabled' | 'skill/revoked' | 'skill/changed' | 'skill/tests-failed' | 'skill/build-failed' | 'package/unknown' | 'package/refused' | 'package/changed' | 'package/fetch-failed' | 'journal/unknown-record' | 'attest/unverified' | 'attest/missing-key' | 'config/invalid' | 'store/unwritable' | 'store/full' | 'store/locked' | 'store/corrupt' | 'store/newer' | 'store/clock-behind' | 'vault/missing' | 'vault/locked' | 'vault/unreadable' | 'wasm/malformed' | 'wasm/invalid' | 'wasm/feature' | 'wasm/limit' | 'wasm/link' | 'wasm/out-of-fuel' | 'wasm/trapped' | 'gateway/fault';
     /** What to do about it. */
     readonly remedy: string;
   };
@@ -377,7 +386,10 @@ export type Schemas = {
     /** Who: agent:NAME, user:NAME or service:NAME. */
     readonly principal: string;
     readonly tool: string;
+    /** The label that its caller gave, else its session. */
     readonly run: string | null;
+    /** The session that budgets per run count it by; null: none. */
+    readonly session: string | null;
     readonly door: string;
     /** A time in UTC. */
     readonly startedAt: string;
@@ -392,6 +404,47 @@ export type Schemas = {
     /** When this value was set. */
     readonly createdAt: string;
     readonly usedAt: string | null;
+  };
+  readonly Session: {
+    readonly id: string;
+    readonly state: 'open' | 'ended';
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tenant: string;
+    /** Names the credential in records; it is not a secret. */
+    readonly credential: string;
+    readonly device: string | null;
+    readonly channel: string | null;
+    /** As the credential called it when it began it. */
+    readonly label: string | null;
+    /** The credential began it, and only calls that name it as their run are in it. */
+    readonly isBegun: boolean;
+    /** A time in UTC. */
+    readonly startedAt: string;
+    /** The time of its last call. */
+    readonly usedAt: string;
+    readonly endedAt: string | null;
+    /** Null: it is open, or ended by itself, being idle. */
+    readonly endedBy: string | null;
+  };
+  readonly ShownSession: Schemas['Session'] & {
+    /** What it has used of the budgets per run. */
+    readonly accounts: readonly {
+      readonly budget: string;
+      /** TENANT, TENANT/PRINCIPAL, TENANT/TOOL or TENANT/SESSION. */
+      readonly subject: string;
+      /** Milliseconds since 1970. */
+      readonly windowStartMs: number;
+      readonly resetsAtMs: number | null;
+      readonly units: readonly {
+        readonly unit: 'calls' | 'wallMs' | 'cpuMs' | 'fuel' | 'outputBytes' | 'egressBytes';
+        readonly spent: number;
+        /** By calls that run. */
+        readonly reserved: number;
+        readonly limit: number | null;
+        readonly left: number | null;
+      }[];
+    }[];
   };
   readonly ShownSkill: Schemas['Skill'] & {
     readonly versions: readonly {
@@ -601,6 +654,12 @@ export type Schemas = {
     readonly tenant: string;
     readonly scopes: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[];
     readonly label: string;
+    /** The device of its holder, for policies and sessions. */
+    readonly device: string | null;
+    /** The client or the way in of its holder, for the same. */
+    readonly channel: string | null;
+    /** How many sessions of its own it may begin while one may be idle. */
+    readonly sessions: number;
     /** A time in UTC. */
     readonly createdAt: string;
     readonly createdBy: string;
@@ -925,6 +984,14 @@ export type Replies = {
   };
   readonly getApproval: Schemas['Approval'];
   readonly decideApproval: Schemas['Approval'];
+  readonly listSessions: {
+    readonly sessions: readonly Schemas['Session'][];
+    /** For the next page; null: this is the last one. */
+    readonly cursor: string | null;
+  };
+  readonly beginSession: Schemas['Session'];
+  readonly getSession: Schemas['ShownSession'];
+  readonly endSession: Schemas['Session'];
   readonly listBudgets: {
     readonly rules: readonly {
       readonly name: string;
@@ -948,7 +1015,7 @@ export type Replies = {
     }[];
     readonly accounts: readonly {
       readonly budget: string;
-      /** TENANT, TENANT/PRINCIPAL, TENANT/TOOL or TENANT/RUN. */
+      /** TENANT, TENANT/PRINCIPAL, TENANT/TOOL or TENANT/SESSION. */
       readonly subject: string;
       /** Milliseconds since 1970. */
       readonly windowStartMs: number;
@@ -1130,6 +1197,10 @@ export type Replies = {
     readonly scopes: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[];
     /** Names the credential in records; it is not a secret. */
     readonly credential: string;
+    /** The device that the credential was issued for. */
+    readonly device: string | null;
+    /** The client or the way in that it was issued for. */
+    readonly channel: string | null;
     /** The person who may be asked in the client to approve calls. */
     readonly approver: string | null;
   };
@@ -1158,7 +1229,7 @@ export type Bodies = {
     readonly tool: string;
     /** What the tool is given; left out: {}. */
     readonly input?: Json | undefined;
-    /** The run that the call is part of. */
+    /** A label to find the call by, or a session that the credential has begun (ses_…). */
     readonly run?: string | undefined;
     /** The wall-clock limit asked for. */
     readonly timeoutMs?: number | undefined;
@@ -1175,6 +1246,10 @@ export type Bodies = {
     readonly lasts?: 'call' | 'run' | 'time' | undefined;
     /** How long an approval lasts; left out: a day. */
     readonly seconds?: number | undefined;
+  };
+  readonly beginSession: {
+    /** What it is for. */
+    readonly label?: string | undefined;
   };
   readonly installSkill: Uint8Array | Blob;
   readonly auditSkill: {
@@ -1275,6 +1350,12 @@ export type Bodies = {
     /** Who would call; left out: the caller. */
     readonly principal?: string | undefined;
     readonly run?: string | undefined;
+    /** On which device; left out: that of the caller, of others none. */
+    readonly device?: string | undefined;
+    /** By which client or way in; left out: as for the device. */
+    readonly channel?: string | undefined;
+    /** In which session; left out: the one that such a call would be in. */
+    readonly session?: string | undefined;
     readonly timeoutMs?: number | undefined;
   };
   readonly testPolicies: {
@@ -1298,6 +1379,12 @@ export type Bodies = {
     readonly expiresAt?: string | undefined;
     /** What it is for. */
     readonly label?: string | undefined;
+    /** The device of its holder, for policies and sessions. */
+    readonly device?: string | undefined;
+    /** The client or the way in of its holder, for the same. */
+    readonly channel?: string | undefined;
+    /** How many sessions of its own it may begin while one may be idle; never for an agent. */
+    readonly sessions?: number | undefined;
   };
 };
 
@@ -1332,6 +1419,10 @@ export const ROUTES = {
   listApprovals: { method: 'GET', path: '/v1/approvals' },
   getApproval: { method: 'GET', path: '/v1/approvals/{id}' },
   decideApproval: { method: 'POST', path: '/v1/approvals/{id}/decision' },
+  listSessions: { method: 'GET', path: '/v1/sessions' },
+  beginSession: { method: 'POST', path: '/v1/sessions' },
+  getSession: { method: 'GET', path: '/v1/sessions/{id}' },
+  endSession: { method: 'POST', path: '/v1/sessions/{id}/end' },
   listBudgets: { method: 'GET', path: '/v1/budgets' },
   listSkills: { method: 'GET', path: '/v1/skills' },
   installSkill: { method: 'POST', path: '/v1/skills' },

@@ -122,6 +122,16 @@ export const CODES = {
     'This idempotency key was already used for a different call.',
     'Use a new key for a new call.',
   ),
+  'session/unknown': refused(
+    404,
+    'No session of this caller has this id, or it is over.',
+    'Leave the run out, or name one of your own; `palisade session list` shows them.',
+  ),
+  'session/too-many': turnedAway(
+    429,
+    'The credential may not begin another session now.',
+    'Use a token that may: `palisade token create --principal service:NAME --sessions N`.',
+  ),
   'token/unknown': turnedAway(404, 'No token has this id.', 'List them with `palisade token list`.'),
   'run/unknown': turnedAway(
     404,

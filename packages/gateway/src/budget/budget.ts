@@ -60,7 +60,7 @@ export function reserve(
       // A call that cannot use a unit does not need any of it.
       if (left === null || amounts[row.unit] === 0) continue;
       // Boundary: an exhausted budget stops the call here, before it can run on a limit of zero.
-      if (left < 1) return reject(refuseFor(drawn, row, nowMs));
+      if (left < 1) return reject(refuseFor(drawn, row, { nowMs, session: checked.call.session }));
       amounts[row.unit] = Math.min(amounts[row.unit], left);
     }
   }
@@ -74,7 +74,9 @@ function mostOf(limits: Limits): Record<Unit, number> {
   return perUnit(({ unit }) => (unit === 'calls' ? 1 : Math.ceil(limits[unit])));
 }
 
-function refuseFor(drawn: Drawn, row: UnitOfBudget, nowMs: number): Refused {
+type Refusing = { readonly nowMs: number; readonly session: string | undefined };
+
+function refuseFor(drawn: Drawn, row: UnitOfBudget, { nowMs, session }: Refusing): Refused {
   const { claim, account } = drawn;
   const { rule, title } = claim;
   const held = account.reserved[row.unit];
@@ -84,12 +86,13 @@ function refuseFor(drawn: Drawn, row: UnitOfBudget, nowMs: number): Refused {
   const message =
     `Cannot run call: budget "${rule.name}" of ${title} has ${leftOf(drawn, row.unit)} ` +
     `of ${rule[row.unit]} ${row.noun} left${heldText}, ${resetText}`;
-  return refuse(row.code, message, remedyFor(held > 0, resets === null));
+  return refuse(row.code, message, remedyFor(held > 0, resets === null, session));
 }
 
-function remedyFor(isHeld: boolean, isForTheRun: boolean): string {
+function remedyFor(isHeld: boolean, isForTheRun: boolean, session = 'ID'): string {
   const wait = isHeld ? 'Wait for the running calls to end, or ' : '';
-  const next = isForTheRun ? 'start a new run' : 'wait until the budget resets';
+  const renewed = `have an operator run \`palisade session end ${session}\`, which begins a new one`;
+  const next = isForTheRun ? renewed : 'wait until the budget resets';
   const advice = `${wait}${next}, or raise it in palisade.toml.`;
   return advice.charAt(0).toUpperCase() + advice.slice(1);
 }

@@ -120,13 +120,13 @@ type Named = { readonly matched: string; readonly subject: string | null; readon
 export function subjectsOf(rules: readonly BudgetRule[], checked: CheckedCall): readonly Claim[] {
   const claims: Claim[] = [];
   for (const rule of rules) {
-    const { matched, subject, title } = nameOf(rule.per, checked);
+    const { matched, subject, title } = nameOf(rule, checked);
     if (rule.match === null || matchesPattern(rule.match, matched)) claims.push({ rule, subject, title });
   }
   return claims;
 }
 
-function nameOf(per: BudgetRule['per'], { call, tool }: CheckedCall): Named {
+function nameOf({ per, match }: BudgetRule, { call, tool }: CheckedCall): Named {
   // Boundary: every key starts with the tenant, whose name has no "/", so that no two tenants share an account.
   const keyOf = (name: string) => `${call.tenant}/${name}`;
   switch (per) {
@@ -138,9 +138,14 @@ function nameOf(per: BudgetRule['per'], { call, tool }: CheckedCall): Named {
       return { matched: tool.id, subject: keyOf(tool.id), title: `tool ${tool.id}` };
     case 'tenant':
       return { matched: call.tenant, subject: call.tenant, title: `tenant ${call.tenant}` };
-    case 'run':
-      if (call.run === null) return { matched: '', subject: null, title: 'a call without a run' };
-      return { matched: call.run, subject: keyOf(call.run), title: `run ${call.run}` };
+    case 'run': {
+      // A label never has a colon, and a principal always has one.
+      const matched = match?.includes(':') ? formatPrincipal(call.principal) : (call.run ?? '');
+      const { session } = call;
+      if (session === undefined) return { matched, subject: null, title: 'a call without a session' };
+      // Boundary: the account is that of the session, which the gateway made, whatever run the caller names.
+      return { matched, subject: keyOf(session), title: `session ${session}` };
+    }
   }
 }
 

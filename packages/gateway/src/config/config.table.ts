@@ -358,6 +358,19 @@ const ROWS = {
     text('', 'text-or-none'),
     'The claim that names the tenant; without one, gateway.tenant.',
   ],
+  'oauth.device_claim': [
+    text('', 'text-or-none'),
+    'The claim that names the device of a caller, for policies and sessions; without one, tokens name none.',
+  ],
+  'oauth.channel_claim': [
+    text('', 'text-or-none'),
+    'The claim that names the client or the way in of a caller, for policies and sessions; without one, tokens name none.',
+  ],
+
+  'session.idle_after': [
+    duration('30m', [60_000, 7 * DAY_MS]),
+    'How long a caller makes no call until its session is over and its next call begins a new one, with new budgets per run.',
+  ],
 
   'mcp.elicitation': [
     choice('stdio', ['off', 'stdio', 'on']),

@@ -33,7 +33,7 @@ const NO_UNITS = { calls: null, wallMs: null, cpuMs: null, fuel: null, outputByt
 
 /** Limits a runaway agent before an operator has written a budget. */
 export const DEFAULT_BUDGETS: readonly BudgetRule[] = [
-  { ...NO_UNITS, name: 'run', per: 'run', match: null, windowMs: null, calls: 1_000 },
+  { ...NO_UNITS, name: 'run', per: 'run', match: 'agent:*', windowMs: null, calls: 1_000 },
   { ...NO_UNITS, name: 'principal-hour', per: 'principal', match: null, windowMs: 3_600_000, calls: 10_000 },
   { ...NO_UNITS, name: 'tenant-day', per: 'tenant', match: null, windowMs: 86_400_000, calls: 100_000 },
 ];

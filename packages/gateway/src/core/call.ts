@@ -2,11 +2,28 @@ import type { Usage } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import type { Principal } from './principal.ts';
 
+/**
+ * Where a call comes from: its credential, and what the operator said with it. `channel` is the client or the way in that
+ * the credential names; it has nothing to do with the message channels of guests.
+ */
+export type CallSource = {
+  readonly credential: string;
+  readonly device?: string;
+  readonly channel?: string;
+};
+
 /** A call as a door submits it: who, what, from where. The input is still bytes or text. */
 export type ToolCall = {
   readonly id: string;
   readonly principal: Principal;
   readonly tenant: string;
+  /** Null: the gateway makes it itself, so that it belongs to no session. */
+  readonly source: CallSource | null;
+  /** The session that the call belongs to; only the line sets it. */
+  readonly session?: string;
+  /** The connection that the call came by, where several calls share one: an approval for a run ends with it. */
+  readonly connection?: string;
+  /** What the caller names as the run: a label, or a session that it has begun. */
   readonly run: string | null;
   readonly door: string;
   readonly tool: string;

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { Caller } from '../core/caller.ts';
+import { type Caller, placeOf } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Log, NO_LOG } from '../core/log.ts';
 import type { Lookup } from '../egress/resolve.ts';
@@ -66,11 +66,12 @@ export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
 function checkOwn(raw: string, { reader, clock }: AuthenticatorParts, log: Log): Authenticated {
   const verified = verifyToken(reader, raw, clock.nowMs());
   if (!verified.ok) return refuse(log, verified.reason, `token-${verified.reason}`);
-  const { id, principal, tenant, scopes } = verified.token;
+  const { id, principal, tenant, scopes, device, channel, sessions } = verified.token;
   // Boundary: a question is answered with the credential that it is asked over, so only a person's own can answer.
   const approver = principal.kind === 'user' && scopes.includes('approve') ? principal : null;
+  const place = placeOf({ device: device ?? undefined, channel: channel ?? undefined });
   const caller = { principal, tenant, scopes: new Set(scopes), credential: `token:${id}`, approver };
-  return { ok: true, caller };
+  return { ok: true, caller: { ...caller, ...place, ...(sessions > 0 ? { sessions } : {}) } };
 }
 
 function oauthOf({ config, clock, lookup, trust }: AuthenticatorParts, log: Log): OauthParts | null {

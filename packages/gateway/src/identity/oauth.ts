@@ -1,5 +1,5 @@
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
-import type { Caller, Scope } from '../core/caller.ts';
+import { type Caller, isChannelName, placeOf, type Scope } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { formatPrincipal, isName, type Principal } from '../core/principal.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
@@ -98,12 +98,17 @@ function callerOf(payload: JWTPayload, issuer: Issuer, tenant: string): Caller |
   // Boundary: where the tenant comes from the token, a token without one has no tenant, not ours.
   const place = issuer.tenantClaim === null ? tenant : nameIn(payload, issuer.tenantClaim);
   if (name === null || place === null) return null;
+  const device = optionalIn(payload, issuer.deviceClaim, isName);
+  const channel = optionalIn(payload, issuer.channelClaim, isChannelName);
+  // Boundary: what the issuer says and cannot be understood is not taken for nothing.
+  if (device === null || channel === null) return null;
   // Boundary: the operator sets the kind of principal; a subject called "user:root" is not a valid name.
   const principal: Principal = { kind: issuer.principalKind, name };
   return {
     ...{ principal, tenant: place, approver: null },
     scopes: new Set(narrowToKind(scopesIn(payload), principal)),
     credential: `oauth:${place}/${formatPrincipal(principal)}`,
+    ...placeOf({ device, channel }),
   };
 }
 
@@ -120,4 +125,15 @@ function scopesIn({ scope }: JWTPayload): readonly Scope[] {
 function nameIn(payload: JWTPayload, claim: string): string | null {
   const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
   return typeof value === 'string' && isName(value) ? value : null;
+}
+
+/** A claim that a token may have; undefined where it has none or none is configured, null where it is not a valid name. */
+function optionalIn(
+  payload: JWTPayload,
+  claim: string | null,
+  isValid: (text: string) => boolean,
+): string | null | undefined {
+  if (claim === null || !Object.hasOwn(payload, claim)) return undefined;
+  const value = payload[claim];
+  return typeof value === 'string' && isValid(value) ? value : null;
 }

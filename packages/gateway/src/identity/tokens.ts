@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Scope } from '../core/caller.ts';
+import { isChannelName, type Scope } from '../core/caller.ts';
 import { makeId, type Random } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, isName, type Principal, parsePrincipal } from '../core/principal.ts';
@@ -26,6 +26,11 @@ export type TokenRow = {
   /** Of earlier versions, which let a token name its approver; it counts for nothing. */
   readonly approver: string | null;
   readonly label: string;
+  /** The device, and the client or the way in, that it is for; null: none. */
+  readonly device: string | null;
+  readonly channel: string | null;
+  /** How many sessions of its own it may begin. */
+  readonly sessions: number;
   readonly created_at_ms: number;
   readonly created_by: string;
   readonly expires_at_ms: number;
@@ -56,6 +61,13 @@ CREATE TABLE identity_token (
   revoked_by TEXT CHECK ((revoked_by IS NULL) = (revoked_at_ms IS NULL))
 ) STRICT;
 CREATE INDEX identity_token_by_tenant ON identity_token (tenant, seq);`,
+  },
+  {
+    id: 'identity/002',
+    sql: `
+ALTER TABLE identity_token ADD COLUMN device TEXT;
+ALTER TABLE identity_token ADD COLUMN channel TEXT;
+ALTER TABLE identity_token ADD COLUMN sessions INTEGER NOT NULL DEFAULT 0;`,
   },
 ];
 
@@ -97,7 +109,7 @@ const updateRevoked = query<{ id: string; by: string; nowMs: number }>()((db, p)
 
 /** Makes a token. What is kept of it cannot be used in its place. */
 export function createToken(tx: Transaction, creating: Creating, random: Random): Created {
-  const { principal, tenant, scopes, expiresAtMs, label, by, nowMs } = creating;
+  const { principal, tenant, scopes, expiresAtMs, label, device, channel, sessions, by, nowMs } = creating;
   checkMinting(creating, nowMs);
   const id = makeId('tok', nowMs, random);
   const secret = random.bytes(SECRET_BYTES);
@@ -105,6 +117,7 @@ export function createToken(tx: Transaction, creating: Creating, random: Random)
     ...{ id, digest: digestOf(secret).toString('hex'), tenant, label },
     ...{ principal: formatPrincipal(principal), scopes: inOrder(scopes).join(' ') },
     approver: null,
+    ...{ device: device ?? null, channel: channel ?? null, sessions: sessions ?? 0 },
     ...{ created_at_ms: nowMs, created_by: formatPrincipal(by), expires_at_ms: expiresAtMs },
     ...{ revoked_at_ms: null, revoked_by: null },
   });
@@ -165,8 +178,12 @@ export function tokenOf(row: TokenRow) {
   const principal = parsePrincipal(row.principal);
   // Boundary: a row that does not name its principal is valid for nothing, and one that claims too much is narrowed.
   if (principal === null) return null;
+  const { device, channel } = row;
+  // Boundary: a policy takes them as the word of the operator.
+  if ((device !== null && !isName(device)) || (channel !== null && !isChannelName(channel))) return null;
   return {
-    ...{ id: row.id, principal, tenant: row.tenant, label: row.label },
+    ...{ id: row.id, principal, tenant: row.tenant, label: row.label, device, channel },
+    sessions: principal.kind === 'agent' ? 0 : row.sessions,
     scopes: narrowToKind(inOrder(row.scopes.split(' ').filter(isScope)), principal),
     ...{ createdAtMs: row.created_at_ms, createdBy: row.created_by, expiresAtMs: row.expires_at_ms },
     ...{ revokedAtMs: row.revoked_at_ms, revokedBy: row.revoked_by },
@@ -216,6 +233,11 @@ export type Minting = {
   readonly expiresAtMs: number;
   /** What it is for, as its creator describes it; empty if not described. */
   readonly label: string;
+  /** The device, and the client or the way in, of its holder; left out: none. */
+  readonly device?: string | undefined;
+  readonly channel?: string | undefined;
+  /** How many sessions of its own it may begin in the time that a session may be idle; left out: none. */
+  readonly sessions?: number | undefined;
 };
 
 /** A forgotten token expires by itself. */
@@ -228,6 +250,7 @@ export function checkMinting(minting: Minting, nowMs: number): void {
   if (!isName(principal.name)) throw refuse(`the principal is called "${principal.name}"`, 'a name');
   if (!isName(tenant)) throw refuse(`the tenant is called "${tenant}"`, 'a name');
   checkScopes(minting);
+  checkSource(minting);
   checkExpiry(minting, nowMs);
   if (label.length > LABEL_CHARS || /[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/u.test(label))
     throw refuse('the label is too long or has control characters', `one line of ${LABEL_CHARS} characters`);
@@ -242,6 +265,20 @@ function checkScopes({ principal, scopes }: Minting): void {
   const odd = inOrder(scopes).filter((scope) => !allowed.includes(scope));
   if (odd.length > 0)
     throw refuse(`${formatPrincipal(principal)} cannot have ${odd.join(', ')}`, allowed.join(', '));
+}
+
+/** More agents than one credential can keep apart. */
+export const MOST_SESSIONS = 10_000;
+
+function checkSource({ principal, device, channel, sessions = 0 }: Minting): void {
+  if (device !== undefined && !isName(device)) throw refuse(`the device is called "${device}"`, 'a name');
+  if (channel !== undefined && !isChannelName(channel))
+    throw refuse(`the channel is called "${channel}"`, 'a name that is not the name of a door');
+  if (!Number.isSafeInteger(sessions) || sessions < 0 || sessions > MOST_SESSIONS)
+    throw refuse(`it would begin ${sessions} sessions`, `a whole number up to ${MOST_SESSIONS}`);
+  // Boundary: an agent that begins sessions begins budgets.
+  if (sessions > 0 && principal.kind === 'agent')
+    throw refuse(`${formatPrincipal(principal)} cannot begin sessions`, 'a user or a service');
 }
 
 function checkExpiry({ expiresAtMs }: Minting, nowMs: number): void {

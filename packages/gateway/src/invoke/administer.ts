@@ -1,6 +1,8 @@
 import type { Approval } from '../approval/approval.ts';
 import { type Decided, decide, type LastingApproval, show } from '../approval/requests.ts';
 import type { Keys, Rotation } from '../attest/keys.ts';
+import type { CallSource } from '../core/call.ts';
+import { placeOf } from '../core/caller.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError, wrongUsage } from '../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
@@ -23,13 +25,12 @@ export type Answer = {
   readonly lasting?: LastingApproval | null;
   /** How the answer was given. */
   readonly door: 'http' | 'mcp' | 'cli';
-  /** The credential that it was given with, as records name it. */
-  readonly credential: string;
-};
+} & CallSource;
 
 /** Decides an approval request, if the policies permit this principal, and records who did. An agent never decides. */
 export async function answerApproval(gateway: Gateway, answer: Answer): Promise<Decided> {
   const { id, verdict, by, note, lasting = null, door, credential } = answer;
+  const place = placeOf(answer);
   const nowMs = gateway.clock.nowMs();
   const asked = show(gateway.store, id);
   const tool = asked === null ? undefined : toolOf(gateway, asked);
@@ -40,7 +41,14 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
   const { tenant, principal: asker, inputText } = asked;
   return gateway.store.commit((tx) => {
     // Boundary: the wait for the database may have been long; a policy that changed since then counts.
-    const act = authorizeAct(gateway.policy, by, 'approve', { tenant, nowMs, tool, asker, inputText });
+    const act = authorizeAct(gateway.policy, by, 'approve', {
+      tenant,
+      nowMs,
+      tool,
+      asker,
+      inputText,
+      ...place,
+    });
     if (!act.allowed) return { ok: false, code: 'approval/not-allowed', message: act.message };
     const currentPolicySet = gateway.policy.set?.digest ?? null;
     const decided = decide(tx, { id: asked.id, verdict, by, note, lasting, nowMs, currentPolicySet });
@@ -59,6 +67,7 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
         ...(lasting === null ? {} : { ...lasting }),
         door,
         credential,
+        ...place,
         decidedBy: act.decidedBy,
       },
     });

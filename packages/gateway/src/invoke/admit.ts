@@ -1,7 +1,8 @@
 import type { Predicate } from '@palisade/sdk';
 import { type ApprovalBinding, approvalDigest, approvalState, bindingOf } from '../approval/approval.ts';
 import { left } from '../budget/budget.ts';
-import type { ToolCall } from '../core/call.ts';
+import type { CallSource, ToolCall } from '../core/call.ts';
+import { placeOf } from '../core/caller.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
@@ -59,7 +60,7 @@ export function judge(line: Line, reader: Reader, checked: CheckedCall): Admissi
   if (first.kind !== 'ask') return first;
   const state = approvalState(
     reader,
-    { digest: approvalDigest(first.binding), run: checked.call.run },
+    { digest: approvalDigest(first.binding), run: approvalRunOf(checked.call) },
     nowMs,
   );
   if (state.kind !== 'approved') return first;
@@ -108,7 +109,12 @@ function invalidField(call: ToolCall, redact: Line['redact']): string | null {
 export type CallFacts = Omit<Predicate, 'call' | 'outcome' | 'output' | 'execution' | 'usage' | 'journal'> & {
   readonly call: Omit<Predicate['call'], 'startedAt' | 'endedAt'>;
   readonly inputDigest: Digest;
+  /** What the receipt has no field for; records of earlier versions have none of it. */
+  readonly from?: CallFrom;
 };
+
+/** The session of a call, and the device and channel of its credential; absent: none. */
+export type CallFrom = Pick<ToolCall, 'session'> & Pick<CallSource, 'device' | 'channel'>;
 
 /** Replaces a name that was refused. */
 const UNNAMED = 'invalid-name';
@@ -181,11 +187,30 @@ function toolNameOf(tool: string, isKnown: boolean, redact: Records['redact']): 
   return isKnown || redact(tool) === tool ? tool : UNNAMED;
 }
 
-function identityOf(call: ToolCall): Pick<CallFacts, 'call' | 'principal' | 'tenant'> {
-  const { id, run, door } = call;
+function identityOf(call: ToolCall): Pick<CallFacts, 'call' | 'principal' | 'tenant' | 'from'> {
+  const { id, door } = call;
+  const from = fromOf(call);
   return {
-    call: { id, run, door, receivedAt: isoTime(call.receivedAtMs) },
+    call: { id, run: runOf(call), door, receivedAt: isoTime(call.receivedAtMs) },
     principal: formatPrincipal(call.principal),
     tenant: call.tenant,
+    ...(Object.keys(from).length === 0 ? {} : { from }),
   };
+}
+
+/** What records and receipts have as the run: the label that the caller gave, else the session. */
+export function runOf({ run, session }: Pick<ToolCall, 'run' | 'session'>): string | null {
+  return run ?? session ?? null;
+}
+
+/** What an approval for a run is bound to: the session, and in it the label of the caller, else the connection; null: none. */
+export function approvalRunOf({ session, run, connection }: ToolCall): string | null {
+  const within = (run === session ? null : run) ?? connection ?? null;
+  if (session === undefined) return within;
+  // Boundary: neither a label nor a connection contains a "/", so no two of these are the same.
+  return within === null ? session : `${session}/${within}`;
+}
+
+function fromOf({ session, source }: ToolCall): CallFrom {
+  return { ...(session === undefined ? {} : { session }), ...placeOf(source ?? {}) };
 }

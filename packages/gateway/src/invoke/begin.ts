@@ -16,6 +16,7 @@ import { outcomeOf, readResult } from '../results/results.ts';
 import type { Transaction } from '../store/transaction.ts';
 import {
   type Admission,
+  approvalRunOf,
   type CallFacts,
   grantedFacts,
   judge,
@@ -25,6 +26,7 @@ import {
 } from './admit.ts';
 import { appendEnding, type Ended, receiptOf } from './finish.ts';
 import type { Line } from './gateway.ts';
+import { enter } from './join-session.ts';
 
 /** A call that may run now: its intent is durable, its budgets are reserved, its approval is used. */
 export type Begun = {
@@ -53,6 +55,8 @@ export async function begin(
   const asked = new Set<Approval>();
   const begun = await line.store.commit((tx): Begun | Ended | Stale => {
     asked.clear();
+    // Boundary: the session may have been ended since, or begun by another call; nothing is charged to one that is over.
+    if (!enter(line, tx, call)) return { kind: 'stale' };
     // Boundary: the wait for the database may have been long; a forbid or a revocation since then counts.
     if (admission.kind === 'granted' && !stillHolds(line, tx, admission)) return { kind: 'stale' };
     const judged = judgeInside(line, tx, admission);
@@ -127,7 +131,7 @@ function isTaken({ clock, keep }: Line, tx: Transaction, call: ToolCall, key: st
 
 function isStillApproved(tx: Transaction, { call, setDigest, approval }: Grant, nowMs: number): boolean {
   const digest = approvalDigest(bindingOf(call, setDigest));
-  const state = approvalState(tx, { digest, run: call.call.run }, nowMs);
+  const state = approvalState(tx, { digest, run: approvalRunOf(call.call) }, nowMs);
   return state.kind === 'approved' && state.approval.id === approval?.id;
 }
 
@@ -140,7 +144,7 @@ function askIn(
 ): Refused {
   const nowMs = line.clock.nowMs();
   const digest = approvalDigest(binding);
-  const before = approvalState(tx, { digest, run: checked.call.run }, nowMs);
+  const before = approvalState(tx, { digest, run: approvalRunOf(checked.call) }, nowMs);
   if (before.kind === 'denied') {
     const { decidedBy, note } = before.approval;
     const message = `Cannot run call: ${decidedBy} denied it${note ? ` ("${note}")` : ''}`;
@@ -164,7 +168,7 @@ function askIn(
     policies: verdict.decidedBy,
     risk: tool.risk,
     toolText: mayComeAndGo(tool) ? canonicalize(line.redact(askedTool(tool))) : '',
-    run: call.run,
+    run: approvalRunOf(call),
     nowMs,
     expiresAtMs: nowMs + line.approvalExpiresAfterMs,
   });
@@ -203,6 +207,12 @@ function refuseIn(line: Line, tx: Transaction, refusing: Refusing, outcome: Refu
   const { call } = refusing;
   const facts = refusalFacts(line, call, refusing);
   return appendEnding(line, tx, facts, { outcome, ran: null, trace: call.trace });
+}
+
+/** Refuses a call that names a session of another caller; the name is not recorded as its run. */
+export function refuseUnjoined(line: Line, call: ToolCall, outcome: Refused): Promise<Ended> {
+  const refusing = { call: { ...call, run: null }, checked: null, verdict: UNDECIDED };
+  return line.store.commit((tx) => refuseIn(line, tx, refusing, outcome));
 }
 
 /**

@@ -13,6 +13,7 @@ import { search } from '../journal/search.ts';
 import { type Packed, pack, saveRecording } from '../recordings/recordings.ts';
 import { keepLog } from '../results/call-logs.ts';
 import { type Keeping, keepResult, pruneResults } from '../results/results.ts';
+import { leaveSession } from '../sessions/sessions.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Execution, RunResult } from '../tiers/tier.ts';
 import { type CallFacts, refusalFacts, UNDECIDED } from './admit.ts';
@@ -44,9 +45,10 @@ export async function finish(line: Line, begun: Begun, result: RunResult): Promi
   const recordWith = (recording: Packed | null) =>
     line.store.commit((tx) => {
       settle(tx, begun.facts.call.id, usage);
+      const { trace, session } = begun.grant.call.call;
+      if (session !== undefined) leaveSession(tx, session, line.clock.nowMs());
       if (recording !== null) saveRecording(tx, begun.facts.call.id, recording);
       const ran = { startedAt: begun.startedAt, execution: executionOf(result, recording) };
-      const { trace } = begun.grant.call.call;
       return appendEnding(line, tx, begun.facts, { outcome, ran, egress, trace, log });
     });
   for (let attempt = 1; ; attempt++) {
@@ -125,7 +127,7 @@ export function appendEnding(records: Records, tx: Transaction, facts: CallFacts
   const output = outputOf(outcome);
   let receipt = '';
   const { seq, atMs } = records.journal.append(tx, (place) => {
-    const { inputDigest, call, ...rest } = facts;
+    const { inputDigest, call, from: _, ...rest } = facts;
     const signed = signReceipt(
       {
         ...rest,
@@ -157,6 +159,7 @@ export function appendEnding(records: Records, tx: Transaction, facts: CallFacts
         usage,
         receipt: signed.sha256,
         envelope: JSON.parse(signed.envelope),
+        ...facts.from,
         ...(egress === null ? {} : { egress }),
         ...(log === null ? {} : notesOf(log)),
         ...(trace === undefined ? {} : { trace }),
@@ -187,13 +190,15 @@ type Kept = Pick<Keeping, 'outcome' | 'usage' | 'receiptSeq' | 'atMs'>;
 function keep(
   records: Records,
   tx: Transaction,
-  { call, principal, tenant, tool }: CallFacts,
+  { call, from, principal, tenant, tool }: CallFacts,
   kept: Kept,
 ): void {
   const { id: callId, run, door } = call;
   // Boundary: what a tool printed may be in its message as well as in its output.
   const outcome = records.redact(kept.outcome as unknown as Json) as unknown as Outcome;
-  keepResult(tx, { callId, tenant, principal, run, door, tool: tool.id, ...kept, outcome }, records.keep);
+  const session = from?.session ?? null;
+  const facts = { callId, tenant, principal, run, session, door, tool: tool.id };
+  keepResult(tx, { ...facts, ...kept, outcome }, records.keep);
   if (kept.receiptSeq % PRUNE_EVERY === 0) pruneResults(tx, kept.atMs - records.keep.keepForMs);
 }
 

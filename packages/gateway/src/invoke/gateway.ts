@@ -55,6 +55,8 @@ type SkillTerms = Omit<Config['skills'], 'advisories'> & { readonly advisories: 
 export type Line = Records & {
   readonly policy: PolicyEngine;
   readonly budgets: readonly BudgetRule[];
+  /** How long a session may be idle. */
+  readonly sessionIdleMs: number;
   readonly approvalExpiresAfterMs: number;
   /** Hears of every new request for approval once it is recorded; returns at once. */
   readonly onAsked: (approval: Approval) => void;

@@ -1,6 +1,6 @@
 import { left } from '../budget/budget.ts';
 import type { CallWatch, ToolCall } from '../core/call.ts';
-import type { Caller } from '../core/caller.ts';
+import { type Caller, sourceOf } from '../core/caller.ts';
 import { makeId } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
@@ -14,16 +14,18 @@ import {
   type RunResult,
   TierFault,
 } from '../tiers/tier.ts';
-import { admit, executorOf, lackOf, unrecordableName } from './admit.ts';
-import { type Begun, begin, repeated } from './begin.ts';
+import { admit, executorOf, lackOf, runOf, unrecordableName } from './admit.ts';
+import { type Begun, begin, refuseUnjoined, repeated } from './begin.ts';
 import { type Ended, finish, recordFault, refuseOrFault, UNKNOWN_EXECUTION } from './finish.ts';
 import type { Line, Records } from './gateway.ts';
+import { joinSession } from './join-session.ts';
 
 const MAX_DECISIONS = 8;
 
 /*
  * The line. Every door ends here and nothing runs anywhere else:
  *
+ *   join      the session that the call belongs to, made by the gateway; one that a caller names must be its own
  *   discover  connect to the upstream server of a tool that was never called, so that the tool is known
  *   admit     find the tool, read the input once, evaluate the policies (and, if they require it, ask a person)
  *   begin     one durable transaction: budgets reserved, approval used, intent written; or the refusal, written
@@ -88,10 +90,13 @@ async function admitAndBegin(line: Line, call: ToolCall, watch: CallWatch): Prom
     watch.step('admit');
     const before = await repeated(line, call);
     if (before !== null) return before;
-    await discover(line, call);
-    const admission = await admit(line, call);
+    const joined = joinSession(line, call);
+    if (!joined.ok) return refuseUnjoined(line, call, joined.problem);
+    line.running.joined(joined.value);
+    await discover(line, joined.value);
+    const admission = await admit(line, joined.value);
     watch.step('begin');
-    const begun = await begin(line, call, admission);
+    const begun = await begin(line, joined.value, admission);
     if (begun.kind !== 'stale') return begun;
   }
   throw new CodedError(
@@ -149,7 +154,10 @@ async function brokenResult(
   return { ending, usage: { ...NO_USAGE, calls: 1, wallMs }, execution: UNKNOWN_EXECUTION };
 }
 
-export type RunningCall = Pick<KeptResult, 'callId' | 'principal' | 'tenant' | 'tool' | 'run' | 'door'> & {
+export type RunningCall = Pick<
+  KeptResult,
+  'callId' | 'principal' | 'tenant' | 'tool' | 'run' | 'session' | 'door'
+> & {
   readonly startedAtMs: number;
 };
 
@@ -171,6 +179,14 @@ export class RunningCalls {
     return this.#calls.get(callId)?.call ?? null;
   }
 
+  /** Notes the session that a call turned out to belong to. */
+  joined(call: ToolCall): void {
+    const entered = this.#calls.get(call.id);
+    if (entered === undefined) return;
+    const facts = { ...entered.call, run: runOf(call), session: call.session ?? null };
+    this.#calls.set(call.id, { ...entered, call: facts });
+  }
+
   /** False where no such call is running here. */
   cancel(callId: string): boolean {
     const entered = this.#calls.get(callId);
@@ -182,11 +198,12 @@ export class RunningCalls {
   enter(call: ToolCall, signal: AbortSignal): { readonly signal: AbortSignal; readonly leave: () => void } {
     const { id: callId, tenant, tool, run, door, receivedAtMs: startedAtMs } = call;
     const principal = formatPrincipal(call.principal);
+    const facts = { callId, principal, tenant, tool, run, session: null, door, startedAtMs };
     const cancel = new AbortController();
     const passOn = () => cancel.abort(signal.reason);
     if (signal.aborted) passOn();
     else signal.addEventListener('abort', passOn, { once: true });
-    this.#calls.set(callId, { call: { callId, principal, tenant, tool, run, door, startedAtMs }, cancel });
+    this.#calls.set(callId, { call: facts, cancel });
     const leave = () => {
       signal.removeEventListener('abort', passOn);
       this.#calls.delete(callId);
@@ -197,15 +214,17 @@ export class RunningCalls {
 
 /** What a door knows about a call, beside its caller. */
 export type AskedCall = Pick<ToolCall, 'tool' | 'rawInput' | 'door'> &
-  Partial<Pick<ToolCall, 'run' | 'timeoutMs' | 'idempotencyKey' | 'trace'>>;
+  Partial<Pick<ToolCall, 'run' | 'connection' | 'timeoutMs' | 'idempotencyKey' | 'trace'>>;
 
 /** A call as a door submits it: its identity comes from the credential, the rest from the request. */
 export function doorCall(
   { clock, random }: Pick<Records, 'clock' | 'random'>,
-  { principal, tenant }: Caller,
+  caller: Caller,
   asked: AskedCall,
 ): ToolCall {
+  const { principal, tenant } = caller;
   const receivedAtMs = clock.nowMs();
   const id = makeId('call', receivedAtMs, random);
-  return { run: null, timeoutMs: null, ...asked, id, principal, tenant, receivedAtMs };
+  const source = sourceOf(caller);
+  return { run: null, timeoutMs: null, ...asked, id, principal, tenant, source, receivedAtMs };
 }

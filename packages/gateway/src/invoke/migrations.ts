@@ -6,6 +6,7 @@ import { packageMigrations } from '../packages/pins.ts';
 import { policyMigrations } from '../policy/memory.ts';
 import { recordingMigrations } from '../recordings/recordings.ts';
 import { resultMigrations } from '../results/keys.ts';
+import { sessionMigrations } from '../sessions/tables.ts';
 import { skillsMigrations } from '../skills/tables.ts';
 import { storageMigrations } from '../storage/tables.ts';
 import { upstreamMigrations } from '../upstreams/pins.ts';
@@ -24,4 +25,5 @@ export const MIGRATIONS = [
   ...resultMigrations,
   ...upstreamMigrations,
   ...packageMigrations,
+  ...sessionMigrations,
 ];

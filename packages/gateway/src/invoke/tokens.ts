@@ -1,4 +1,4 @@
-import type { Scope } from '../core/caller.ts';
+import { placeOf, type Scope } from '../core/caller.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
@@ -31,7 +31,7 @@ export async function mintToken(gateway: Gateway, by: Principal, minting: Mintin
     const { id, token } = createToken(tx, { ...minting, by, nowMs }, random);
     const about = findToken(tx, id);
     if (about === null) throw new TypeError('Cannot make the token: its row cannot be read back');
-    const { principal, tenant, scopes, expiresAtMs, label } = about;
+    const { principal, tenant, scopes, expiresAtMs, label, device, channel, sessions } = about;
     journal.append(tx, {
       kind: 'token-created',
       principal: formatPrincipal(by),
@@ -41,6 +41,8 @@ export async function mintToken(gateway: Gateway, by: Principal, minting: Mintin
         for: formatPrincipal(principal),
         scopes: [...scopes],
         label,
+        ...placeOf({ device: device ?? undefined, channel: channel ?? undefined }),
+        ...(sessions > 0 ? { sessions } : {}),
         expiresAt: isoTime(expiresAtMs),
       },
     });

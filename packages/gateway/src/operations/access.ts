@@ -173,7 +173,7 @@ export function seenTool({ gateway, caller }: ToolReading, id: string): Tool | u
 }
 
 /** Refusals that reveal nothing about the tool: they come before the lookup, or for any tool. */
-const OF_THE_GATEWAY = /^(door|store|attest|config)\/|^policy\/unavailable$/;
+const OF_THE_GATEWAY = /^(door|session|store|attest|config)\/|^policy\/unavailable$/;
 
 /**
  * Boundary: a call of a tool that its principal could never call is answered exactly like one of a tool that does not

@@ -9,6 +9,7 @@ import * as keys from './keys.ts';
 import type { Operation } from './operation.ts';
 import * as policies from './policies.ts';
 import * as secrets from './secrets.ts';
+import * as sessions from './sessions.ts';
 import * as skills from './skills.ts';
 import * as storage from './storage.ts';
 import * as tools from './tools.ts';
@@ -22,6 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   undo,
   tools,
   approvals,
+  sessions,
   budgets,
   skills,
   trust,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type Approval, stateAt } from '../approval/approval.ts';
 import { type LastingApproval, list, show } from '../approval/requests.ts';
+import { placeOf } from '../core/caller.ts';
 import { CodedError, wrongUsage } from '../core/coded-error.ts';
 import { answerApproval } from '../invoke/administer.ts';
 import { isSeen, type Reading, tenantOf, type View, viewOf } from './access.ts';
@@ -49,7 +50,10 @@ const approval = z
     decidedAtMs: timeMs.nullable(),
     note: z.string().nullable(),
     usedByCall: z.string().nullable(),
-    run: z.string().nullable().describe('The run of the call that asked.'),
+    run: z
+      .string()
+      .nullable()
+      .describe('The session of the call that asked, and in it the label or the connection.'),
     lasts: lasting.describe(
       'What an approval is for: one call; every identical call of the run; or every identical call. Until it expires.',
     ),
@@ -129,8 +133,9 @@ export const operations: readonly Operation[] = [
       const found = findRequest(context, wanted);
       if (found === null) throw unknownRequest(wanted);
       const { principal: by, credential } = caller;
+      const place = placeOf(caller);
       const lasting = lastingOf(found, verdict, asked);
-      const answer = { id: found.id, verdict, by, note, lasting, door, credential };
+      const answer = { id: found.id, verdict, by, note, lasting, door, credential, ...place };
       const decided = await answerApproval(gateway, answer);
       if (decided.ok) return approvalDocument(decided.approval, gateway.clock.nowMs());
       // Boundary: a caller that may neither decide nor see a request does not learn that it exists.
@@ -141,7 +146,7 @@ export const operations: readonly Operation[] = [
   }),
 ];
 
-/** Null: the answer is about one call. A denial does not last, and a run that has no name cannot be told from others. */
+/** Null: the answer is about one call. A denial does not last, and calls without a session cannot be told from others. */
 function lastingOf(
   { id: wanted, run }: Approval,
   verdict: 'approved' | 'denied',
@@ -153,7 +158,7 @@ function lastingOf(
   if (verdict === 'denied' || lasts === 'call') return null;
   if (lasts === 'time' || run !== null) return { lasts, forMs: seconds * 1_000 };
   throw wrongUsage(
-    `Cannot approve request "${wanted}" for its run: the call names no run, expected a time`,
+    `Cannot approve request "${wanted}" for its run: the call belongs to no session, expected a time`,
     `Use \`palisade approvals approve ${wanted} --for 1h\`.`,
   );
 }

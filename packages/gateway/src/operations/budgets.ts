@@ -22,9 +22,9 @@ const rule = z.object({
   outputBytes: cap,
   egressBytes: cap,
 });
-const account = z.object({
+export const account = z.object({
   budget: z.string(),
-  subject: z.string().describe('TENANT, TENANT/PRINCIPAL, TENANT/TOOL or TENANT/RUN.'),
+  subject: z.string().describe('TENANT, TENANT/PRINCIPAL, TENANT/TOOL or TENANT/SESSION.'),
   windowStartMs: timeMs,
   resetsAtMs: timeMs.nullable(),
   units: z.array(

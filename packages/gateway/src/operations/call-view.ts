@@ -111,7 +111,7 @@ function runningCalls({ gateway, view }: CallReader, { run, cursor }: CallsWante
   return gateway.running
     .list()
     .filter((call) => isSeen(view, call))
-    .filter((call) => run === undefined || call.run === run)
+    .filter((call) => run === undefined || call.run === run || call.session === run)
     .filter((call) => cursor === undefined || call.callId < cursor)
     .map((call) => ({ state: 'running', call }));
 }
@@ -138,7 +138,7 @@ export function receiptFor(reader: CallReader, kept: KeptResult): string | null 
 
 /** A call in a list. */
 export function listedDocument({ state, call }: FoundCall): Readonly<Record<string, Json>> {
-  const facts = { state, ...pick(call, ['callId', 'principal', 'tool', 'run', 'door']) };
+  const facts = { state, ...pick(call, ['callId', 'principal', 'tool', 'run', 'session', 'door']) };
   if (state === 'running') return { ...facts, startedAt: isoTime(call.startedAtMs) };
   const { status, code, remedy, usage, truncated } = call;
   const message = status === 'ok' ? CODES.ok.sentence : call.message;

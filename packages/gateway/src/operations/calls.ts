@@ -39,7 +39,7 @@ import {
 } from './schema-parts.ts';
 import { streamCall } from './stream-call.ts';
 
-/* Calls: made, read, cancelled. A run is what its calls name as the run that they are part of. */
+/* Calls: made, read, cancelled. A run is what its calls name as such, else the session that the gateway made for them. */
 
 const PAGE = 50;
 const RUN_PAGE = 100;
@@ -50,7 +50,8 @@ const callFacts = {
   callId: callIdText,
   principal: principalText,
   tool: z.string(),
-  run: z.string().nullable(),
+  run: z.string().nullable().describe('The label that its caller gave, else its session.'),
+  session: z.string().nullable().describe('The session that budgets per run count it by; null: none.'),
   door: z.string(),
 };
 const runningCall = z
@@ -82,7 +83,9 @@ const cursor = callIdText.optional().describe('The cursor of the page before; le
 const callInput = z.strictObject({
   tool: toolName,
   input: anyJson.optional().describe('What the tool is given; left out: {}.'),
-  run: nameText.optional().describe('The run that the call is part of.'),
+  run: nameText
+    .optional()
+    .describe('A label to find the call by, or a session that the credential has begun (ses_…).'),
   timeoutMs: z.int().min(1).max(MAX_TIMEOUT_MS).optional().describe('The wall-clock limit asked for.'),
   idempotencyKey: z.string().optional(),
   trace: z.string().optional(),
@@ -132,7 +135,7 @@ export const operations: readonly Operation[] = [
     input: pageInput(PAGE).extend({
       cursor,
       state: z.enum(['running', 'ended']).optional().describe('Only calls in this state.'),
-      run: nameText.optional().describe('Only calls of this run.'),
+      run: nameText.optional().describe('Only calls with this label, or of this session.'),
     }),
     output: pageOf('calls', listedCall),
     handle: (context, wanted) => {
@@ -220,7 +223,7 @@ export const operations: readonly Operation[] = [
     sentence: 'Lists the calls of a run, the newest first, as far as the caller may see them.',
     http: { method: 'GET', path: '/v1/runs/{id}' },
     input: pageInput(RUN_PAGE).extend({
-      id: someId.describe('The name of a run, as its calls give it.'),
+      id: someId.describe('The label or the session of the calls.'),
       cursor,
     }),
     output: {

@@ -3,7 +3,7 @@ import { left } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { unrecordableName } from '../invoke/admit.ts';
+import { approvalRunOf, unrecordableName } from '../invoke/admit.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { type Explanation, explain } from '../policy/explain.ts';
 
@@ -33,7 +33,7 @@ export function explainNow(
   if (verdict !== 'ask' || setDigest === null) return { ...explanation, approval: null };
   const stand = approvalState(
     store,
-    { digest: approvalDigest(bindingOf(checked, setDigest)), run: checked.call.run },
+    { digest: approvalDigest(bindingOf(checked, setDigest)), run: approvalRunOf(checked.call) },
     nowMs,
   );
   if (stand.kind === 'none') return { ...explanation, approval: null };

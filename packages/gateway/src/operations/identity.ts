@@ -3,11 +3,21 @@ import { ALL_SCOPES } from '../core/caller.ts';
 import { isoTime } from '../core/clock.ts';
 import { wrongUsage } from '../core/coded-error.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
-import { LABEL_CHARS, listTokens, stateOf, type Token } from '../identity/tokens.ts';
+import { LABEL_CHARS, listTokens, MOST_SESSIONS, stateOf, type Token } from '../identity/tokens.ts';
 import { mintToken, withdrawToken } from '../invoke/tokens.ts';
 import { requireAdministrativeReader, tenantOf } from './access.ts';
 import { ADMINISTERS, type Operation, operation } from './operation.ts';
-import { isoTimeText, pageInput, pageOf, principalText, proseText, scope, someId } from './schema-parts.ts';
+import {
+  isoTimeText,
+  nameText,
+  pageInput,
+  pageOf,
+  principalText,
+  proseText,
+  scope,
+  someId,
+  wholeNumber,
+} from './schema-parts.ts';
 
 /* Who the caller is, and the tokens of its tenant: created, listed and revoked by its administrators. */
 
@@ -22,6 +32,9 @@ const token = z
     tenant: z.string(),
     scopes: z.array(scope),
     label: z.string(),
+    device: z.string().nullable().describe('The device of its holder, for policies and sessions.'),
+    channel: z.string().nullable().describe('The client or the way in of its holder, for the same.'),
+    sessions: z.int().describe('How many sessions of its own it may begin while one may be idle.'),
     createdAt: isoTimeText,
     createdBy: z.string(),
     expiresAt: isoTimeText,
@@ -35,6 +48,8 @@ const identity = z.object({
   tenant: z.string(),
   scopes: z.array(scope),
   credential: z.string().describe('Names the credential in records; it is not a secret.'),
+  device: z.string().nullable().describe('The device that the credential was issued for.'),
+  channel: z.string().nullable().describe('The client or the way in that it was issued for.'),
   approver: principalText.nullable().describe('The person who may be asked in the client to approve calls.'),
 });
 
@@ -78,19 +93,27 @@ export const operations: readonly Operation[] = [
         .describe('What it is valid for; no more than the credential that asks.'),
       expiresAt: isoTimeText.optional().describe('When it ends; left out: in 30 days.'),
       label: proseText(LABEL_CHARS).default('').describe('What it is for.'),
+      device: nameText.optional().describe('The device of its holder, for policies and sessions.'),
+      channel: nameText.optional().describe('The client or the way in of its holder, for the same.'),
+      sessions: wholeNumber(0, MOST_SESSIONS)
+        .optional()
+        .describe('How many sessions of its own it may begin while one may be idle; never for an agent.'),
     }),
     output: {
       schema: token.extend({ token: z.string() }),
       sentence: 'The token, with its text.',
       created: true,
     },
-    handle: async ({ gateway, caller }, { principal, scopes, expiresAt, label }) => {
+    handle: async (
+      { gateway, caller },
+      { principal, scopes, expiresAt, label, device, channel, sessions },
+    ) => {
       const nowMs = gateway.clock.nowMs();
       const { token: text, about } = await mintToken(gateway, caller.principal, {
         principal: principalOf(principal),
         tenant: caller.tenant,
         scopes,
-        label,
+        ...{ label, device, channel, sessions },
         held: caller.scopes,
         expiresAtMs: expiresAt === undefined ? nowMs + DEFAULT_LIFE_MS : Date.parse(expiresAt),
       });
@@ -120,11 +143,13 @@ export const operations: readonly Operation[] = [
     http: { method: 'GET', path: '/v1/whoami' },
     input: z.strictObject({}),
     output: { schema: identity, sentence: 'The caller.' },
-    handle: ({ caller: { principal, tenant, scopes, credential, approver } }) => ({
+    handle: ({ caller: { principal, tenant, scopes, credential, approver, ...place } }) => ({
       principal: formatPrincipal(principal),
       tenant,
       credential,
       scopes: ALL_SCOPES.filter((each) => scopes.has(each)),
+      device: place.device ?? null,
+      channel: place.channel ?? null,
       approver: approver === null ? null : formatPrincipal(approver),
     }),
   }),
@@ -132,7 +157,8 @@ export const operations: readonly Operation[] = [
 
 /** A token as programs see it; its text is nowhere in it. */
 function tokenDocument(shown: Token, nowMs: number) {
-  const { id, principal, tenant, scopes, label, createdBy, revokedAtMs, revokedBy } = shown;
+  const { id, principal, tenant, scopes, label, device, channel, sessions } = shown;
+  const { createdBy, revokedAtMs, revokedBy } = shown;
   return {
     id,
     state: stateOf(shown, nowMs),
@@ -140,6 +166,7 @@ function tokenDocument(shown: Token, nowMs: number) {
     tenant,
     scopes: [...scopes],
     label,
+    ...{ device, channel, sessions },
     createdAt: isoTime(shown.createdAtMs),
     createdBy,
     expiresAt: isoTime(shown.expiresAtMs),

@@ -38,6 +38,10 @@ export const NOUNS = {
     load: () => import('./approvals.ts'),
     names: ['listApprovals', 'getApproval', 'decideApproval'],
   },
+  sessions: {
+    load: () => import('./sessions.ts'),
+    names: ['listSessions', 'getSession', 'beginSession', 'endSession'],
+  },
   budgets: { load: () => import('./budgets.ts'), names: ['listBudgets'] },
   skills: {
     load: () => import('./skills.ts'),

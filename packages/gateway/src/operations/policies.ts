@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import * as z from 'zod';
+import { placeOf } from '../core/caller.ts';
 import { wrongUsage } from '../core/coded-error.ts';
 import { formatPrincipal, parsePrincipal } from '../core/principal.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { doorCall } from '../invoke/invoke.ts';
+import { inItsSession } from '../invoke/join-session.ts';
 import type { CheckResult } from '../policy/check.ts';
 import { POLICY_LIMITS } from '../policy/limits.ts';
 import { POLICY_FILE_NAME, readPolicyFiles } from '../policy/policy-files.ts';
@@ -11,8 +13,14 @@ import type { PolicyFile } from '../policy/policy-set.ts';
 import { filesDigestOf } from '../policy/replace-files.ts';
 import { actingOf, requireHome } from './access.ts';
 import { checkCall, explainNow } from './explain-call.ts';
-import { type Operation, OperationProblem, operation, READS_GATEWAY } from './operation.ts';
-import { anyJson, principalText, sha256 } from './schema-parts.ts';
+import {
+  type Operation,
+  type OperationContext,
+  OperationProblem,
+  operation,
+  READS_GATEWAY,
+} from './operation.ts';
+import { anyJson, nameText, principalText, sha256 } from './schema-parts.ts';
 
 /* The policies decide about every tenant, so callers of the gateway's own tenant see and replace them. */
 
@@ -71,6 +79,13 @@ const explanation = z
     principal: principalText,
     tool: z.string(),
     verdict: z.enum(['allow', 'ask', 'deny', 'error']),
+    from: z
+      .object({
+        device: z.string().nullable(),
+        channel: z.string().nullable(),
+        session: z.string().nullable(),
+      })
+      .describe('Where the call was taken to come from.'),
     setDigest: sha256.nullable(),
     decidedBy: z.array(policy),
     errors: z.array(z.object({ policy: z.string().nullable(), message: z.string() })),
@@ -195,16 +210,22 @@ export const operations: readonly Operation[] = [
       input: anyJson.optional().describe('What the tool would be given; left out: {}.'),
       principal: principalText.optional().describe('Who would call; left out: the caller.'),
       run: someName.optional(),
+      device: nameText.optional().describe('On which device; left out: that of the caller, of others none.'),
+      channel: nameText.optional().describe('By which client or way in; left out: as for the device.'),
+      session: nameText
+        .optional()
+        .describe('In which session; left out: the one that such a call would be in.'),
       timeoutMs: z.int().min(1).max(MAX_TIMEOUT_MS).optional(),
     }),
     output: { schema: explanation, sentence: 'The verdict, and what it comes from.' },
-    handle: async (context, { tool, input = {}, principal: named = '', run = null, timeoutMs = null }) => {
-      const { gateway, caller, door } = context;
-      const principal = parsePrincipal(named) ?? caller.principal;
+    handle: async (context, { tool, input = {}, run = null, timeoutMs = null, session, ...as }) => {
+      const { gateway, door } = context;
+      const caller = explainedCaller(context, as);
       const rawInput = JSON.stringify(input);
-      const call = doorCall(gateway, { ...caller, principal }, { tool, rawInput, run, timeoutMs, door });
+      const made = doorCall(gateway, caller, { tool, rawInput, run, timeoutMs, door });
+      const call = session === undefined ? inItsSession(gateway, made) : { ...made, session };
       const explained = explainNow(gateway, await checkCall(gateway, call), call.receivedAtMs);
-      return { principal: formatPrincipal(principal), tool, ...explained };
+      return { principal: formatPrincipal(caller.principal), tool, ...explained };
     },
   }),
   operation({
@@ -233,6 +254,19 @@ export const operations: readonly Operation[] = [
     },
   }),
 ];
+
+type ExplainedAs = { readonly [K in 'principal' | 'device' | 'channel']?: string | undefined };
+
+/** The caller that a call is explained for: as named, and where no other principal is named as the one who asks. */
+function explainedCaller(
+  { caller }: Pick<OperationContext, 'caller'>,
+  { principal = '', ...named }: ExplainedAs,
+) {
+  const { device, channel, ...rest } = caller;
+  const other = parsePrincipal(principal);
+  const place = other === null ? placeOf({ device, channel }) : {};
+  return { ...rest, principal: other ?? caller.principal, ...place, ...placeOf(named) };
+}
 
 function filesOf(texts: Readonly<Record<string, string>>): readonly PolicyFile[] {
   return Object.entries(texts)

@@ -2,7 +2,7 @@ import { canonicalize } from '@palisade/sdk';
 import { parse, TomlError } from 'smol-toml';
 import { positionsIn } from '../config/toml-tree.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { type Principal, parsePrincipal } from '../core/principal.ts';
+import { isName, type Principal, parsePrincipal } from '../core/principal.ts';
 import * as shape from '../core/shape.ts';
 import {
   describeValue,
@@ -31,6 +31,7 @@ export function isSkillAct(action: CaseAction): action is SkillAct {
 
 const TEXT = shape.textLike('a text that is not empty', (text) => text !== '');
 const TEXTS = shape.texts(TEXT);
+const NAME = shape.textLike('a name of letters, digits and . _ @ + -', isName);
 const PRINCIPAL = shape.textLike(
   '"agent:NAME", "user:NAME" or "service:NAME"',
   (text) => parsePrincipal(text) !== null,
@@ -63,6 +64,9 @@ const CASE_FIELDS = {
   skill: shape.optional(SKILL),
   input: shape.optional(inputText),
   input_json: shape.optional(TEXT),
+  device: shape.optional(NAME),
+  channel: shape.optional(NAME),
+  session: shape.optional(NAME),
   approved: shape.withDefault(shape.flag, false),
   at: shape.optional(time),
   groups: shape.optional(TEXTS),
@@ -103,11 +107,14 @@ function parseToml(text: string, file: string): unknown {
 }
 
 /** The subject of the action is required, and nothing else is accepted. */
-function demandSubject(
-  { action, tool, skill, input, input_json: inputJson }: RawCase,
-  site: shape.ValueSite,
-): void {
+function demandSubject(raw: RawCase, site: shape.ValueSite): void {
+  const { action, tool, skill, input, input_json: inputJson } = raw;
   const misfit = (is: string, expected: string) => shape.note(site, { is, expected });
+  const isPlaced = raw.device !== null || raw.channel !== null;
+  if (isPlaced && action !== 'call' && action !== 'approve')
+    misfit('it has a device or a channel', `none for the action "${action}"`);
+  if (raw.session !== null && action !== 'call')
+    misfit('it has a session', `none for the action "${action}"`);
   if (input !== null && inputJson !== null) misfit('it has both input and input_json', 'one of them');
   if (isSkillAct(action)) {
     if (tool !== null) misfit('it has the key tool', `none for the action "${action}"`);

@@ -17,6 +17,12 @@ type PolicyNote = Policy & { readonly matched: boolean; readonly parts: readonly
 
 export type Explanation = {
   readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
+  /** Where the call was taken to come from; null: the policies are told nothing about it. */
+  readonly from: {
+    readonly device: string | null;
+    readonly channel: string | null;
+    readonly session: string | null;
+  };
   readonly setDigest: Digest | null;
   readonly decidedBy: readonly Policy[];
   readonly errors: Ruling['errors'];
@@ -39,6 +45,7 @@ export function explain(engine: PolicyEngine, checked: CheckedCall, facts: CallF
   const { setDigest, errors } = ruling;
   return {
     verdict: approvalWouldHelp ? 'ask' : ruling.verdict,
+    from: fromOf(checked),
     setDigest,
     decidedBy: set?.policies.filter(({ id }) => ruling.decidedBy.includes(id)) ?? [],
     errors,
@@ -46,6 +53,10 @@ export function explain(engine: PolicyEngine, checked: CheckedCall, facts: CallF
     approvalWouldHelp,
     differences: set === null ? [NO_SET] : differencesOf(ruling, policies, approvalWouldHelp, checked),
   };
+}
+
+function fromOf({ call: { source, session } }: CheckedCall): Explanation['from'] {
+  return { device: source?.device ?? null, channel: source?.channel ?? null, session: session ?? null };
 }
 
 function notesOf(engine: PolicyEngine, set: PolicySet, checked: CheckedCall, facts: CallFacts): PolicyNote[] {
@@ -118,11 +129,22 @@ function permitSentence({ id, file, parts }: PolicyNote, checked: CheckedCall): 
   return `Permit "${id}" (${file}) would match if ${wanted.join(' and ')}.`;
 }
 
-function missingWords({ kind, text }: Part, { call, tool }: CheckedCall): string {
+/** What a caller is told of a part about where its call comes from: what it is now. */
+function placeWords(text: string, checked: CheckedCall): string {
+  const told = Object.entries(fromOf(checked)).filter(([name]) => text.includes(`context.${name}`));
+  const words = told.map(([name, value]) =>
+    value === null ? `it has no ${name}` : `its ${name} is "${value}"`,
+  );
+  return words.length === 0 ? '' : ` (${words.join(', ')})`;
+}
+
+function missingWords({ kind, text }: Part, checked: CheckedCall): string {
+  const { call, tool } = checked;
   if (kind === 'principal')
     return `the principal were \`${text}\` (it is ${formatPrincipal(call.principal)})`;
   if (kind === 'resource') return `the tool were \`${text}\` (it is "${tool.id}")`;
-  return kind === 'unless' ? `\`${text}\` were false` : `\`${text}\` were true`;
+  const place = placeWords(text, checked);
+  return kind === 'unless' ? `\`${text}\` were false${place}` : `\`${text}\` were true${place}`;
 }
 
 /*

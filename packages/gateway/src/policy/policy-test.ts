@@ -1,3 +1,4 @@
+import { placeOf } from '../core/caller.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { Refused } from '../core/outcome.ts';
@@ -70,11 +71,23 @@ function answerOf(
   if (found === null) return undecided('error', 'the case names no tool');
   if (action === 'approve') {
     if (principal.kind !== 'user') return undecided('deny', 'only a user decides');
-    const asked = { ...facts, tool: found.tool, asker: one.asker, inputText: found.inputText };
+    const asked = {
+      ...facts,
+      ...placeIn(one),
+      tool: found.tool,
+      asker: one.asker,
+      inputText: found.inputText,
+    };
     return toActual(decide(engine, () => actQuestion(principals, principal, action, asked)));
   }
-  const call = { ...found.call, principal, tenant };
+  const source = { credential: 'test', ...placeIn(one) };
+  const session = one.session === null ? {} : { session: one.session };
+  const call = { ...found.call, principal, tenant, source, ...session };
   return callAnswer(engine, principals, { ...found, call }, { one, nowMs: facts.nowMs });
+}
+
+function placeIn({ device, channel }: PolicyCase) {
+  return placeOf({ device: device ?? undefined, channel: channel ?? undefined });
 }
 
 function skillAnswer(

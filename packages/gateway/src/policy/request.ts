@@ -1,3 +1,5 @@
+import type { CallSource } from '../core/call.ts';
+import { placeOf } from '../core/caller.ts';
 import type { ApprovalFact, BudgetLeft, CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
@@ -47,11 +49,14 @@ export type CallFacts = {
 
 /** The subject of each action other than a call. */
 export type ActFacts = {
-  readonly approve: TenantFacts & { readonly tool: Tool; readonly asker: string; readonly inputText: string };
+  readonly approve: TenantFacts &
+    Place & { readonly tool: Tool; readonly asker: string; readonly inputText: string };
   readonly readJournal: TenantFacts;
   readonly administer: TenantFacts;
 } & { readonly [A in SkillAct]: SkillActFacts };
 export type Act = keyof ActFacts;
+/** Of the credential of the person who decides. */
+type Place = Pick<CallSource, 'device' | 'channel'>;
 type TenantFacts = { readonly tenant: string; readonly nowMs: number };
 
 export type AskedFacts = Omit<CallFacts, 'approval'> & {
@@ -141,9 +146,10 @@ function aboutOf(directory: Directory, facts: ActFacts[Act]): About {
   return { resource, others: [], context: {}, schema: TOOLLESS };
 }
 
-function askerOf({ asker, inputText }: ActFacts['approve']): Record<string, CedarValueJson> {
+function askerOf(facts: ActFacts['approve']): Record<string, CedarValueJson> {
+  const { asker, inputText } = facts;
   const principal = parsePrincipal(asker);
-  const context = { asker, inputText };
+  const context = { asker, inputText, ...placeOf(facts) };
   if (principal?.kind !== 'user') return context;
   return { ...context, askerUser: { __entity: { type: 'User', id: principal.name } } };
 }
@@ -172,6 +178,9 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
   inputText: ({ checked }) => checked.inputText,
   run: ({ checked }) => checked.call.run ?? '',
   door: ({ checked }) => checked.call.door,
+  device: ({ checked }) => checked.call.source?.device ?? null,
+  channel: ({ checked }) => checked.call.source?.channel ?? null,
+  session: ({ checked }) => checked.call.session ?? null,
   tier: ({ checked }) => checked.tier,
   capabilities: ({ checked }) => [...checked.tool.capabilities],
   hosts: ({ checked }) => [...(checked.process?.facts.hosts ?? checked.tool.hosts(checked.input))],

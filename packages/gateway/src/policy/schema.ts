@@ -36,6 +36,9 @@ const CALL_CONTEXT = {
   inputText: ': String',
   run: ': String',
   door: ': String',
+  device: '?: String',
+  channel: '?: String',
+  session: '?: String',
   tier: ': String',
   capabilities: ': Set<String>',
   hosts: ': Set<String>',
@@ -66,6 +69,8 @@ const CALL_ACTION =
 export const PALISADE_SCHEMA = `${WORDS}${callContext(CALL_ATTRIBUTES)}type ApproveContext = {
   asker: String,
   askerUser?: User,
+  device?: String,
+  channel?: String,
   inputText: String,
   now: datetime,
   hour: Long,

@@ -93,6 +93,18 @@ when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]
 // forbid (principal is Agent, action == Action::"call", resource)
 // unless { ["api.example.com", "docs.example.com"].containsAll(context.hosts) };
 
+// By device and channel, which the operator gave the credential (\`palisade token create --device build-7\`), never the
+// caller. What names none does not have the attribute: ask for it with \`has\`, so that it is refused here.
+// @id("agents-work-on-known-devices")
+// forbid (principal is Agent, action == Action::"call", resource)
+// unless { context has device && ["build-7", "build-8"].contains(context.device) };
+
+// By session, which the gateway made (\`palisade session list\`): this one waits for a person with each of its calls.
+// @id("this-session-waits")
+// forbid (principal, action == Action::"call", resource)
+// when { context has session && context.session == "ses_01k3v9m2x7q4w8e5r6t0y1p3z" }
+// unless { context.approved };
+
 // By time of day (UTC) and day of the week (1 is Monday).
 // @id("agents-keep-office-hours")
 // forbid (principal is Agent, action == Action::"call", resource)

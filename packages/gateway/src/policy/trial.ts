@@ -114,7 +114,7 @@ function sampleCall(tool: Tool, principal: Principal): CheckedCall {
   const asked = { id: 'trial', door: 'trial', run: null, tool: tool.id, rawInput: '', timeoutMs: null };
   const digest = digestBytes('');
   return {
-    call: { ...asked, principal, tenant: TENANT, receivedAtMs: 0 },
+    call: { ...asked, principal, tenant: TENANT, source: null, receivedAtMs: 0 },
     // Tools are not called with inputs that were never checked.
     tool: { ...tool, hosts: () => ['trial.example'], paths: () => ['trial'] },
     toolDigest: digest,

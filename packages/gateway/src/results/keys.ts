@@ -76,6 +76,7 @@ export type ResultRow = {
   tenant: string;
   principal: string;
   run: string | null;
+  session: string | null;
   door: string;
   tool: string;
   at_ms: number;
@@ -146,5 +147,11 @@ CREATE TABLE call_log (
   at_ms INTEGER NOT NULL,
   log_json TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;`,
+  },
+  {
+    id: 'results/003',
+    sql: `
+ALTER TABLE call_result ADD COLUMN session TEXT;
+CREATE INDEX call_result_by_session ON call_result (tenant, session, call) WHERE session IS NOT NULL;`,
   },
 ];

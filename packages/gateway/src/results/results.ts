@@ -14,7 +14,7 @@ import { pruneKeys, type ResultRow, type ResultTables } from './keys.ts';
 export type ResultTerms = { readonly keepForMs: number; readonly keepOutputBytes: number };
 
 export type KeptResult = Readonly<
-  Pick<ResultRow, 'tenant' | 'principal' | 'run' | 'door' | 'tool' | 'status' | 'message'>
+  Pick<ResultRow, 'tenant' | 'principal' | 'run' | 'session' | 'door' | 'tool' | 'status' | 'message'>
 > & {
   readonly callId: string;
   readonly atMs: number;
@@ -28,7 +28,10 @@ export type KeptResult = Readonly<
   readonly receiptSeq: number;
 };
 
-export type Keeping = Pick<KeptResult, 'callId' | 'tenant' | 'principal' | 'run' | 'door' | 'tool'> & {
+export type Keeping = Pick<
+  KeptResult,
+  'callId' | 'tenant' | 'principal' | 'run' | 'session' | 'door' | 'tool'
+> & {
   readonly outcome: Outcome;
   readonly usage: Usage;
   readonly receiptSeq: number;
@@ -57,6 +60,7 @@ type ListWanted = {
   readonly tenant: string;
   /** Null: of all principals in the tenant. */
   readonly principal: string | null;
+  /** A label, or the id of a session. */
   readonly run?: string;
   readonly after: string | null;
   readonly limit: number;
@@ -67,7 +71,7 @@ export function listResults(reader: Reader, wanted: ListWanted): readonly KeptRe
   const { tenant, principal, run, after, limit } = wanted;
   let rows = db.selectFrom('call_result').selectAll().where('tenant', '=', tenant);
   if (principal !== null) rows = rows.where('principal', '=', principal);
-  if (run !== undefined) rows = rows.where('run', '=', run);
+  if (run !== undefined) rows = rows.where((eb) => eb.or([eb('run', '=', run), eb('session', '=', run)]));
   if (after !== null) rows = rows.where('call', '<', after);
   return reader.all(adHoc(rows.orderBy('call', 'desc').limit(limit)), {}).map(resultOf);
 }
@@ -91,6 +95,7 @@ function rowOf({ outcome, usage, ...keeping }: Keeping, { keepOutputBytes }: Res
     tenant: keeping.tenant,
     principal: keeping.principal,
     run: keeping.run,
+    session: keeping.session,
     door: keeping.door,
     tool: keeping.tool,
     at_ms: keeping.atMs,

@@ -52,8 +52,9 @@ describe('reserve()', () => {
       ok: false,
       problem: {
         message:
-          'Cannot run call: budget "run" of run nightly has 0 of 1 calls left (1 held by running calls), never resets',
-        remedy: 'Wait for the running calls to end, or start a new run, or raise it in palisade.toml.',
+          'Cannot run call: budget "run" of session ses_1 has 0 of 1 calls left (1 held by running calls), never resets',
+        remedy:
+          'Wait for the running calls to end, or have an operator run `palisade session end ses_1`, which begins a new one, or raise it in palisade.toml.',
       },
     });
   });
@@ -110,17 +111,20 @@ describe('reserve()', () => {
     for (const checked of apart) expect(tryCall(checked).reserved.ok).toBe(false);
   });
 
-  it('only narrows a call without a run, however often it is called', () => {
+  it('only narrows a call without a session, however often it is called', () => {
     const { store, tryCall } = world(rule({ name: 'run', per: 'run', windowMs: null, calls: 1, fuel: 40 }));
     for (let i = 0; i < 3; i++) {
-      expect(tryCall(checkedCall({ run: null })).reserved).toMatchObject({ ok: true, value: { fuel: 40 } });
+      expect(tryCall(checkedCall({ session: null })).reserved).toMatchObject({
+        ok: true,
+        value: { fuel: 40 },
+      });
     }
     expect(reservations(store)).toEqual([]);
   });
 
-  it('refuses a call without a run under a run budget of no calls', () => {
+  it('refuses a call without a session under a run budget of no calls', () => {
     const { tryCall } = world(rule({ name: 'run', per: 'run', windowMs: null, calls: 0 }));
-    expect(tryCall(checkedCall({ run: null })).reserved.ok).toBe(false);
+    expect(tryCall(checkedCall({ session: null })).reserved.ok).toBe(false);
   });
 
   it('holds a part of a unit as a whole one', () => {
@@ -166,8 +170,8 @@ describe('left()', () => {
     expect(left(store, rules, checkedCall(), NOON).wallMs).toBe(0);
   });
 
-  it('is what the rule says for a call without a run', () => {
+  it('is what the rule says for a call without a session', () => {
     const { store, rules } = world(rule({ name: 'run', per: 'run', windowMs: null, calls: 7 }));
-    expect(left(store, rules, checkedCall({ run: null }), NOON).calls).toBe(7);
+    expect(left(store, rules, checkedCall({ session: null }), NOON).calls).toBe(7);
   });
 });

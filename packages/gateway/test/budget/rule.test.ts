@@ -7,7 +7,7 @@ describe('subjectsOf()', () => {
     ['principal', 'acme/agent:ada', 'agent:ada'],
     ['tool', 'acme/text.count', 'tool text.count'],
     ['tenant', 'acme', 'tenant acme'],
-    ['run', 'acme/nightly', 'run nightly'],
+    ['run', 'acme/ses_1', 'session ses_1'],
   ] as const)('keys a rule per %s by the tenant, as %j', (per, subject, title) => {
     const only = rule({ name: 'only', per, calls: 1 });
     expect(subjectsOf([only], checkedCall({ tenant: 'acme' }))).toEqual([{ rule: only, subject, title }]);
@@ -21,10 +21,26 @@ describe('subjectsOf()', () => {
     expect(claims.map((claim) => claim.rule.name)).toEqual(['agents', 'texts']);
   });
 
-  it('keeps no account for a call without a run, which still falls under the rules of runs', () => {
+  it('keys a rule per run by the session, whatever run the caller names', () => {
     const all = rule({ name: 'all', per: 'run', windowMs: null, calls: 5 });
-    const some = rule({ name: 'some', per: 'run', windowMs: null, match: 'night*', calls: 5 });
-    const claims = subjectsOf([all, some], checkedCall({ run: null }));
+    const subjects = ['nightly', 'another', null].map(
+      (run) => subjectsOf([all], checkedCall({ run, session: 'ses_7' }))[0]?.subject,
+    );
+    expect(subjects).toEqual(['default/ses_7', 'default/ses_7', 'default/ses_7']);
+  });
+
+  it('compares a rule per run with the principal where its pattern has a colon, else with the label', () => {
+    const named = (match: string) => rule({ name: match, per: 'run', windowMs: null, match, calls: 5 });
+    const rules = [named('agent:*'), named('user:*'), named('night*'), named('day*'), named('*')];
+    const namesOf = (run: string | null) =>
+      subjectsOf(rules, checkedCall({ run })).map((each) => each.rule.name);
+    expect(namesOf('nightly')).toEqual(['agent:*', 'night*', '*']);
+    expect(namesOf(null)).toEqual(['agent:*', '*']);
+  });
+
+  it('keeps no account for a call without a session, which still falls under the rules of runs', () => {
+    const all = rule({ name: 'all', per: 'run', windowMs: null, calls: 5 });
+    const claims = subjectsOf([all], checkedCall({ session: null }));
     expect(claims.map(({ rule: { name }, subject }) => [name, subject])).toEqual([['all', null]]);
   });
 });

@@ -15,6 +15,8 @@ type Wishes = {
   principal?: Principal;
   tenant?: string;
   run?: string | null;
+  /** Null: a call of the gateway itself. */
+  session?: string | null;
   tool?: string;
   limits?: Partial<Limits>;
 };
@@ -38,6 +40,7 @@ const TOOL: Tool = {
 /** A call that is fine in all that a test does not name. */
 export function checkedCall(wishes: Wishes = {}): CheckedCall {
   const { principal = ADA, tenant = 'default', run = 'nightly', tool = TOOL.id, limits = {} } = wishes;
+  const { session = 'ses_1' } = wishes;
   const call: ToolCall = {
     id: 'call_1',
     principal,
@@ -47,6 +50,8 @@ export function checkedCall(wishes: Wishes = {}): CheckedCall {
     tool,
     rawInput: '{}',
     timeoutMs: null,
+    source: session === null ? null : { credential: 'process' },
+    ...(session === null ? {} : { session }),
     receivedAtMs: NOON,
   };
   return {

@@ -31,6 +31,7 @@ describe('showConfig()', () => {
       ['budget[0].per', 'run'],
       ['budget[1].per', 'principal'],
       ['budget[2].per', 'tenant'],
+      ['budget[0].match', 'agent:*'],
       ['budget[1].window', '1h'],
       ['budget[2].window', '1d'],
       ['budget[0].calls', 1_000],

@@ -53,15 +53,21 @@ describe('palisade token', () => {
       'acme',
       '--expires',
       '12h',
+      ...['--device', 'runner-3', '--channel', 'nightly', '--sessions', '4'],
     ];
     const made = await token('create', ...words, '--label', 'of CI', '--json');
     const { token: text, id, ...about } = JSON.parse(made.out);
     expect(about).toEqual({
       ...{ state: 'active', principal: 'service:ci', tenant: 'acme', scopes: ['call', 'admin'] },
+      ...{ device: 'runner-3', channel: 'nightly', sessions: 4 },
       ...{ label: 'of CI', createdAt: '2026-05-01T12:00:00.000Z' },
       ...{ createdBy: 'user:ada', expiresAt: '2026-05-02T00:00:00.000Z', revokedAt: null, revokedBy: null },
     });
-    expect(await enter(state, text)).toMatchObject({ tenant: 'acme', credential: `token:${id}` });
+    expect(await enter(state, text)).toMatchObject({
+      tenant: 'acme',
+      credential: `token:${id}`,
+      device: 'runner-3',
+    });
   });
 
   test.each([
@@ -71,6 +77,9 @@ describe('palisade token', () => {
     [['--principal', 'agent:ada', '--scopes', ''], 'Cannot use the scope ""'],
     [['--principal', 'agent:ada', '--scopes', 'admin'], 'agent:ada cannot have admin, expected call, read'],
     [['--principal', 'agent:ada', '--approver', 'user:grace'], '--approver'],
+    [['--principal', 'agent:ada', '--sessions', '1'], 'agent:ada cannot begin sessions'],
+    [['--principal', 'agent:ada', '--device', 'my laptop'], 'Cannot use --device "my laptop"'],
+    [['--principal', 'agent:ada', '--channel', 'mcp'], 'not the name of a door'],
     [['--principal', 'agent:ada', '--expires', '367d'], 'within 366 days'],
     [['--principal', 'agent:ada', '--expires', 'never'], 'Cannot use --expires "never"'],
     [['--principal', 'agent:ada', '--tenant', 'a/b'], 'the tenant is called "a/b"'],

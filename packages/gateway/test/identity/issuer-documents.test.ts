@@ -10,7 +10,8 @@ const CLOCK = { nowMs: () => 0, monotonicMs: () => 0 };
 
 function settings(wishes: Partial<OauthConfig>): OauthConfig {
   const { issuer = 'https://id.example.com', audience = 'here', jwksUrl = null } = wishes;
-  return { issuer, audience, jwksUrl, principalKind: 'agent', principalClaim: 'sub', tenantClaim: null };
+  const claims = { tenantClaim: null, deviceClaim: null, channelClaim: null };
+  return { issuer, audience, jwksUrl, principalKind: 'agent', principalClaim: 'sub', ...claims };
 }
 
 function newIssuer(wishes: Partial<OauthConfig>): Issuer {

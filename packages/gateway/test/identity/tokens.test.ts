@@ -48,7 +48,7 @@ describe('a token', () => {
       token: {
         ...{ id, principal: ADA, tenant: 'default', scopes: ['call', 'read'] },
         ...{ label: 'at work', createdAtMs: NOON, createdBy: 'user:grace', expiresAtMs: NOON + DAY_MS },
-        ...{ revokedAtMs: null, revokedBy: null },
+        ...{ revokedAtMs: null, revokedBy: null, device: null, channel: null, sessions: 0 },
       },
     });
   });

@@ -62,6 +62,6 @@ describe('docs/policy.md', () => {
       tenant: 'default',
       nowMs: NOON,
     });
-    expect(results.map(({ message }) => message)).toEqual(['', '', '', '']);
+    expect(results.map(({ message }) => message)).toEqual(['', '', '', '', '']);
   });
 });

@@ -29,7 +29,13 @@ import {
 
 const TOOL = makeTool({ capabilities: ['net'], hosts: () => ['a.example'], paths: () => ['p'] });
 const PROCESS = preparedProcess();
-const CHECKED = { ...checkedCall(TOOL, { text: 'x' }), process: PROCESS };
+const SOURCE = { credential: 'process', device: 'laptop', channel: 'editor' };
+const PLAIN = checkedCall(TOOL, { text: 'x' });
+const CHECKED = {
+  ...PLAIN,
+  call: { ...PLAIN.call, source: SOURCE, session: 'ses_1' },
+  process: PROCESS,
+};
 const processOf = (kind: string) =>
   `{executable: "/usr/bin/git", executableSha256: "${PROCESS.terms.executableSha256}", kind: "${kind}", arguments: ["status"], commandLine: "git status", workspace: "/w", workspaceRoot: "/w", cwd: "/w", egress: "strict", egressHosts: ["a.example"], secrets: ["github"]}`;
 const DIRECTORY = new Directory(new Map());
@@ -40,6 +46,9 @@ const LITERALS: Readonly<Record<CallAttribute, readonly [string, string]>> = {
   inputText: ['"{\\"text\\":\\"x\\"}"', '"{}"'],
   run: ['"nightly"', '""'],
   door: ['"cli"', '"mcp"'],
+  device: ['"laptop"', '"kiosk"'],
+  channel: ['"editor"', '"kiosk"'],
+  session: ['"ses_1"', '"ses_2"'],
   tier: ['"builtin"', '"wasm"'],
   capabilities: ['["net"]', '["fs"]'],
   hosts: ['["a.example"]', '["b.example"]'],

@@ -89,7 +89,7 @@ export function checkedCall(tool: Tool, input: Json, principal: Principal = ADA)
   const inputText = canonicalize(input);
   const call = { id: 'call_1', principal, tenant: 'default', run: 'nightly', door: 'cli', tool: tool.id };
   return {
-    call: { ...call, rawInput: inputText, timeoutMs: null, receivedAtMs: NOON },
+    call: { ...call, rawInput: inputText, timeoutMs: null, source: null, receivedAtMs: NOON },
     tool,
     toolDigest: digestBytes(tool.id),
     input,

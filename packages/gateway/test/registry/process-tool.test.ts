@@ -30,7 +30,13 @@ async function check(input: Json) {
   });
   const tool = 'palisade.process.run';
   const about = { id: 'call_1', principal: ADA, tenant: 'default', run: null, door: 'test', tool };
-  const call = { ...about, rawInput: JSON.stringify(input), timeoutMs: null, receivedAtMs: NOON };
+  const call = {
+    ...about,
+    rawInput: JSON.stringify(input),
+    timeoutMs: null,
+    source: null,
+    receivedAtMs: NOON,
+  };
   return registry.check(call);
 }
 

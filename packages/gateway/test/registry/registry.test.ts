@@ -22,7 +22,7 @@ function registry(tools: readonly Tool[], options: Partial<RegistryOptions> = {}
 
 function call(tool: string, wishes: Partial<ToolCall> = {}): ToolCall {
   const about = { id: 'call_1', principal: ADA, tenant: 'default', run: null, door: 'test', tool };
-  return { ...about, rawInput: '{}', timeoutMs: null, receivedAtMs: NOON, ...wishes };
+  return { ...about, rawInput: '{}', timeoutMs: null, source: null, receivedAtMs: NOON, ...wishes };
 }
 
 const idle = async () => null;

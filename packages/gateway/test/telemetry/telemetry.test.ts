@@ -10,7 +10,7 @@ import { ADA, testClock } from '../fixture/gateway.ts';
 
 const CALL: ToolCall = {
   ...{ id: 'call_1', principal: ADA, tenant: 'default', run: null, door: 'http', tool: 'a.tool' },
-  ...{ rawInput: '{"secret":"input"}', timeoutMs: null, receivedAtMs: 0 },
+  ...{ rawInput: '{"secret":"input"}', timeoutMs: null, source: null, receivedAtMs: 0 },
 };
 
 describe('the log', () => {

@@ -1,6 +1,13 @@
 import { type ClientOptions, connectionOf } from './connection.ts';
 import { makeApprovals, makeCalls, makeRuns, makeTools, makeUndo } from './groups/calls.ts';
-import { makeHealth, makeKeys, makePolicies, makeSecrets, makeTokens } from './groups/gateway.ts';
+import {
+  makeHealth,
+  makeKeys,
+  makePolicies,
+  makeSecrets,
+  makeSessions,
+  makeTokens,
+} from './groups/gateway.ts';
 import { makeChannels, makeStorage } from './groups/guests.ts';
 import { makeJournal } from './groups/journal.ts';
 import { makeSkills, makeTrust, makeUpstreams } from './groups/skills.ts';
@@ -26,6 +33,7 @@ export class PalisadeClient {
   readonly channels: ReturnType<typeof makeChannels>;
   readonly journal: ReturnType<typeof makeJournal>;
   readonly keys: ReturnType<typeof makeKeys>;
+  readonly sessions: ReturnType<typeof makeSessions>;
   readonly tokens: ReturnType<typeof makeTokens>;
   readonly upstreams: ReturnType<typeof makeUpstreams>;
   readonly health: ReturnType<typeof makeHealth>;
@@ -46,6 +54,7 @@ export class PalisadeClient {
     this.channels = makeChannels(send);
     this.journal = makeJournal(send);
     this.keys = makeKeys(send);
+    this.sessions = makeSessions(send);
     this.tokens = makeTokens(send);
     this.upstreams = makeUpstreams(send);
     this.health = makeHealth(send);

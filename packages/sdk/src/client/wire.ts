@@ -140,6 +140,10 @@ export type KeyRow = KeyList['keys'][number];
 export type RotatedKey = Replies['rotateKey'];
 
 /** A token as lists show it; its text is nowhere in it. */
+export type SessionDocument = Schemas['Session'];
+export type SessionPage = Replies['listSessions'];
+export type SessionRequest = Bodies['beginSession'];
+
 export type TokenDocument = Schemas['Token'];
 export type TokenPage = Replies['listTokens'];
 /** The only document that ever has the text of a token. */

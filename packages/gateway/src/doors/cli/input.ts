@@ -1,8 +1,10 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
+import type { CallSource } from '../../core/call.ts';
+import { isChannelName, placeOf } from '../../core/caller.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import { type Principal, parsePrincipal } from '../../core/principal.ts';
+import { isName, type Principal, parsePrincipal } from '../../core/principal.ts';
 import { nearest } from '../../core/suggest.ts';
 import type { Invocation } from './verb.ts';
 
@@ -98,6 +100,15 @@ export function principalOf({ flags, edge }: Invocation): Principal {
   const principal = parsePrincipal(flags.as);
   if (principal !== null) return principal;
   throw wrongUsage(`Cannot act as "${flags.as}": expected agent:NAME, user:NAME or service:NAME`);
+}
+
+/** What --device and --channel say of the caller: the word of the operator who writes the command line. */
+export function placeIn(invocation: Invocation): Pick<CallSource, 'device' | 'channel'> {
+  const named = (read: (text: string) => boolean) => (raw: string) => (read(raw) ? raw : null);
+  return placeOf({
+    device: parsedOf(invocation, 'device', named(isName), 'a name of letters, digits and . _ @ + -'),
+    channel: parsedOf(invocation, 'channel', named(isChannelName), 'a name that is not the name of a door'),
+  });
 }
 
 /** A whole number from a flag, or the default when the flag is absent. */

@@ -13,7 +13,7 @@ import type { ServerEvent } from '../../operations/operation.ts';
 import type { DaemonFacts } from '../../store/daemon-lock.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 import { findDaemon } from './find-daemon.ts';
-import { textOf } from './input.ts';
+import { placeIn, textOf } from './input.ts';
 import { withGateway } from './opened.ts';
 import { type OutFile, openOut } from './out-file.ts';
 import type { Printer } from './printer.ts';
@@ -30,7 +30,8 @@ export function callOf(invocation: Invocation, { config }: Opened<Gateway>, want
   const id = makeId('call', receivedAtMs, random);
   const run = textOf(invocation, 'run') ?? null;
   const { tenant } = config.gateway;
-  return { run, timeoutMs: null, ...wanted, tenant, id, door: 'cli', receivedAtMs };
+  const source = { credential: 'process', ...placeIn(invocation) };
+  return { run, timeoutMs: null, ...wanted, tenant, source, id, door: 'cli', receivedAtMs };
 }
 
 /** The exit status of a call that succeeded while its receipt could not be written. */
@@ -129,7 +130,7 @@ async function callThroughDaemon(
   const rawInput = found === null ? null : inputFor(found.facts, invocation, wanted);
   if (found === null || rawInput === null) return null;
   const { LocalClient } = await import('../http/local-client.ts');
-  const client = new LocalClient(found.socketPath, wanted.principal);
+  const client = new LocalClient(found.socketPath, wanted.principal, placeIn(invocation));
   const run = textOf(invocation, 'run') ?? null;
   const { tool, timeoutMs = null } = wanted;
   const events = await client.call({ tool, rawInput, run, timeoutMs }, context.signal);

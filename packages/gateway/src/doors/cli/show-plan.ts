@@ -53,15 +53,23 @@ const REQUEST_STATES = {
 
 type Explained = Omit<ResultOf<'explainCall'>, 'principal' | 'tool'>;
 
+/** What policies see of where a call comes from, in words. */
+function fromWords(from: Explained['from']): string {
+  return Object.entries(from)
+    .map(([name, value]) => (value === null ? `no ${name}` : `${name} ${value}`))
+    .join(', ');
+}
+
 /** Prints the verdict and, policy by policy, what it comes from. */
 export function printExplanation(print: Printer, title: string, explained: Explained): void {
-  const { verdict, decidedBy, errors, policies, differences, setDigest, approval } = explained;
+  const { verdict, from, decidedBy, errors, policies, differences, setDigest, approval } = explained;
   print.styled(
     verdict === 'allow' ? 'green' : verdict === 'ask' ? 'yellow' : 'red',
     VERDICTS[verdict],
     `  ${title}`,
   );
   print.line(`policy set ${setDigest ?? 'none'}`);
+  print.line(`from ${fromWords(from)}`);
   if (approval !== null) print.line(`approval ${approval.id} ${REQUEST_STATES[approval.state]}`);
   for (const { id, file, effect } of decidedBy) print.line(`decided by ${effect} "${id}" (${file})`);
   if (decidedBy.length === 0 && verdict !== 'allow')

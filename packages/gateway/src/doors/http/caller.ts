@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpConfig } from '../../config/config.ts';
-import { ALL_SCOPES, type Caller, type Scope } from '../../core/caller.ts';
+import { ALL_SCOPES, type Caller, isChannelName, placeOf, type Scope } from '../../core/caller.ts';
 import { quote } from '../../core/hostile-text.ts';
-import { parsePrincipal } from '../../core/principal.ts';
+import { isName, parsePrincipal } from '../../core/principal.ts';
 import type { Authenticator } from '../../identity/authenticate.ts';
-import { AS_HEADER } from './local-client.ts';
+import { AS_HEADER, CHANNEL_HEADER, DEVICE_HEADER } from './local-client.ts';
 import { type HeaderFields, RequestRefused } from './problem.ts';
 
 /* Which requests the gateway accepts: from whom, how many, and from which pages. */
@@ -24,7 +24,8 @@ export function makeIdentifyCaller(authenticate: Authenticator, tenant: string):
   return async ({ headers }, listener, metadataUrl) => {
     const as = headers[AS_HEADER];
     // Boundary: this header counts only where the kernel says that the owner of this process sent it.
-    if (listener === 'local' && typeof as === 'string') return ofProcess(as, tenant, scopes);
+    if (listener === 'local' && typeof as === 'string') return ofProcess(headers, as, { tenant, scopes });
+    refuseClaims(headers);
     const authorization = headers.authorization ?? null;
     const authenticated = await authenticate({ authorization });
     if (authenticated.ok) return authenticated.caller;
@@ -36,15 +37,42 @@ export function makeIdentifyCaller(authenticate: Authenticator, tenant: string):
   };
 }
 
-function ofProcess(as: string, tenant: string, scopes: ReadonlySet<Scope>): Caller {
+/** Boundary: a caller of the network that names its device or channel would be believed by no policy, and told so here. */
+function refuseClaims(headers: IncomingMessage['headers']): void {
+  for (const name of [DEVICE_HEADER, CHANNEL_HEADER, SESSION_HEADER]) {
+    if (headers[name] === undefined) continue;
+    throw new RequestRefused(
+      'door/wrong-usage',
+      `Cannot take the header "${name}": what it names comes from the credential, expected a request without it`,
+    );
+  }
+}
+
+/** Device and channel, as the process that opened the socket says; both are the word of its owner. */
+export function placeIn(headers: IncomingMessage['headers']): ReturnType<typeof placeOf> | null {
+  const { [DEVICE_HEADER]: device, [CHANNEL_HEADER]: channel } = headers;
+  if (device !== undefined && (typeof device !== 'string' || !isName(device))) return null;
+  if (channel !== undefined && (typeof channel !== 'string' || !isChannelName(channel))) return null;
+  return placeOf({ device, channel });
+}
+
+type OfProcess = Pick<Caller, 'tenant' | 'scopes'>;
+
+function ofProcess(headers: IncomingMessage['headers'], as: string, known: OfProcess): Caller {
+  const place = placeIn(headers);
+  if (place === null)
+    throw new RequestRefused('door/wrong-usage', 'Cannot use the device or the channel: expected a name');
   const principal = parsePrincipal(as);
   if (principal === null)
     throw new RequestRefused(
       'door/wrong-usage',
       `Cannot act as ${quote(as)}: expected agent:NAME, user:NAME or service:NAME`,
     );
-  return { principal, tenant, scopes, credential: 'process', approver: null };
+  return { ...known, principal, credential: 'process', approver: null, ...place };
 }
+
+/** There is none: a session is named as the run of a call. */
+const SESSION_HEADER = 'palisade-session';
 
 const MINUTE_MS = 60_000;
 /** Above this, credentials that have been idle for a while are dropped. */

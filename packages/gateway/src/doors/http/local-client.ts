@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { eventsOf } from '@palisade/sdk';
-import type { ToolCall } from '../../core/call.ts';
+import type { CallSource, ToolCall } from '../../core/call.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import type { ServerEvent } from '../../operations/operation.ts';
@@ -13,6 +13,9 @@ import type { ServerEvent } from '../../operations/operation.ts';
 
 /** The header by which a process of the owner names the principal that it acts as. */
 export const AS_HEADER = 'palisade-as';
+/** The headers by which it names the device and the channel of that principal. */
+export const DEVICE_HEADER = 'palisade-device';
+export const CHANNEL_HEADER = 'palisade-channel';
 
 /** Where an MCP client of `palisade mcp` is handed to the daemon, and what its connection becomes. */
 export const LOCAL_MCP = { path: '/local/mcp', protocol: 'palisade-mcp' } as const;
@@ -27,15 +30,26 @@ export function socketIn(stateDir: string): string | null {
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES ? null : path;
 }
 
+type Place = Pick<CallSource, 'device' | 'channel'>;
+
+/** What a process of the owner says about the caller that it acts as. */
+export function identityHeaders(as: Principal, { device, channel }: Place): Readonly<Record<string, string>> {
+  return {
+    [AS_HEADER]: formatPrincipal(as),
+    ...(device === undefined ? {} : { [DEVICE_HEADER]: device }),
+    ...(channel === undefined ? {} : { [CHANNEL_HEADER]: channel }),
+  };
+}
+
 type LocalCall = Pick<ToolCall, 'tool' | 'rawInput' | 'run' | 'timeoutMs'>;
 
 export class LocalClient {
   readonly #path: string;
-  readonly #as: string;
+  readonly #who: Readonly<Record<string, string>>;
 
-  constructor(socketPath: string, as: Principal) {
+  constructor(socketPath: string, as: Principal, place: Place = {}) {
     this.#path = socketPath;
-    this.#as = formatPrincipal(as);
+    this.#who = identityHeaders(as, place);
   }
 
   /**
@@ -73,7 +87,7 @@ export class LocalClient {
         agent: false,
         headers: {
           host: 'localhost',
-          [AS_HEADER]: this.#as,
+          ...this.#who,
           ...(body.length === 0 ? {} : { 'content-type': 'application/octet-stream' }),
           'content-length': body.length,
         },

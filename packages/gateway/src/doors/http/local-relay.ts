@@ -1,10 +1,11 @@
 import { request } from 'node:http';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import type { CallSource } from '../../core/call.ts';
 import { Lines } from '../../core/lines.ts';
-import { formatPrincipal, type Principal } from '../../core/principal.ts';
+import type { Principal } from '../../core/principal.ts';
 import { Conversation } from '../mcp/conversation.ts';
 import type { MessageId } from '../mcp/message.ts';
-import { AS_HEADER, LOCAL_MCP } from './local-client.ts';
+import { identityHeaders, LOCAL_MCP } from './local-client.ts';
 
 /*
  * An MCP client whose server is the daemon of the state directory: bytes go from standard input to the local socket, and
@@ -16,6 +17,8 @@ import { AS_HEADER, LOCAL_MCP } from './local-client.ts';
 export type Relayed = {
   readonly socketPath: string;
   readonly principal: Principal;
+  /** Of --device and --channel: the word of the operator who wrote the command line. */
+  readonly place: Pick<CallSource, 'device' | 'channel'>;
   readonly version: string;
   readonly cwd: string;
   /** Of --workspace, as absolute paths. */
@@ -46,7 +49,7 @@ type GoOn = () => MessageId | null | undefined;
 
 /** Serves the client through the daemon until its input ends or the signal fires; by then its calls are on record. */
 export function relayToDaemon(relayed: Relayed, signal: AbortSignal): Promise<RelayEnding> {
-  const { socketPath, principal, version, cwd, workspaces, answered } = relayed;
+  const { socketPath, principal, place, version, cwd, workspaces, answered } = relayed;
   const query = new URLSearchParams({ version, cwd });
   for (const each of workspaces) query.append('workspace', each);
   if (answered !== null) query.set('answered', JSON.stringify(answered));
@@ -59,7 +62,7 @@ export function relayToDaemon(relayed: Relayed, signal: AbortSignal): Promise<Re
         host: 'localhost',
         connection: 'Upgrade',
         upgrade: LOCAL_MCP.protocol,
-        [AS_HEADER]: formatPrincipal(principal),
+        ...identityHeaders(principal, place),
       },
     });
     asked.once('error', () => resolve({ kind: 'refused' }));

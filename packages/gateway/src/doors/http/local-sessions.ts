@@ -7,6 +7,7 @@ import { settle } from '../../runner/forbidden.ts';
 import type { WorkspaceRoots } from '../../runner/roots.ts';
 import { type Mcp, makeMcp } from '../mcp/index.ts';
 import type { MessageId } from '../mcp/message.ts';
+import { placeIn } from './caller.ts';
 import { AS_HEADER, LOCAL_MCP } from './local-client.ts';
 import { requirePlain, targetOf } from './request.ts';
 
@@ -84,14 +85,15 @@ export class LocalSessions {
     if (this.#isDraining) return 503;
     const principal = parsePrincipal(String(request.headers[AS_HEADER] ?? ''));
     const answered = answeredIn(query.get('answered'));
-    if (principal === null || answered === undefined) return 400;
+    const place = placeIn(request.headers);
+    if (principal === null || place === null || answered === undefined) return 400;
     const isAlike =
       query.get('version') === version &&
       worksAlike(gateway.workspaces, { cwd: query.get('cwd') ?? '', granted: query.getAll('workspace') });
     if (!isAlike) return 409;
     const { tenant } = gateway.config.gateway;
     const scopes = new Set(['call'] as const);
-    const caller: Caller = { principal, tenant, scopes, credential: 'process', approver: owner };
+    const caller: Caller = { principal, tenant, scopes, credential: 'process', approver: owner, ...place };
     return { caller, answered };
   }
 }

@@ -27,6 +27,7 @@ const TAGS: Readonly<Record<string, string>> = {
   undo: 'What commands changed in their workspaces, and how it is taken back.',
   tools: 'What can be called.',
   approvals: 'Questions that policies put to people.',
+  sessions: 'What budgets per run count by.',
   budgets: 'What may be used up, and what is left.',
   skills: 'Packages of tools: installed, audited, approved, withdrawn.',
   trust: 'Whose signatures count.',

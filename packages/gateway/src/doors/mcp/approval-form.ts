@@ -42,9 +42,9 @@ const DENY: Choice = { decision: 'deny', title: 'Deny', verdict: 'denied', lasti
 
 /** What a person may answer to a request that a call of this run has opened or found. */
 function choicesFor({ run }: Approval, callRun: string | null): readonly Choice[] {
-  // Boundary: a request that another run opened would be approved for that run.
-  const isOwnRun = run !== null && run === callRun;
-  return [ONCE, ...(isOwnRun ? [IN_RUN] : []), FOR_HOUR, DENY];
+  // Boundary: a request that another run opened would be approved for that one.
+  const isOwn = run !== null && run === callRun;
+  return [ONCE, ...(isOwn ? [IN_RUN] : []), FOR_HOUR, DENY];
 }
 
 /** The form for one request. What it shows of the call is sanitised and contains none of our secrets. */

@@ -2,8 +2,11 @@ import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/s
 import type { Approval } from '../../approval/approval.ts';
 import { show } from '../../approval/requests.ts';
 import type { ToolCall } from '../../core/call.ts';
+import { sourceOf } from '../../core/caller.ts';
 import type { Principal } from '../../core/principal.ts';
 import { answerApproval } from '../../invoke/administer.ts';
+import { approvalRunOf } from '../../invoke/admit.ts';
+import { inItsSession } from '../../invoke/join-session.ts';
 import { type Answered, approvalForm, readAnswer } from './approval-form.ts';
 import type { Asking } from './asking.ts';
 import { receiptMeta } from './call-result.ts';
@@ -25,9 +28,10 @@ const QUESTION = 'approval';
 export async function askNow({ door, ctx }: Asking, call: ToolCall, approval: Approval): Promise<Answered> {
   const timeout = Math.max(1, questionEndMs(door, approval) - door.gateway.clock.nowMs());
   const { signal } = ctx.mcpReq;
+  const run = runHere(door, call);
   try {
-    const request = { method: 'elicitation/create' as const, params: approvalForm(approval, call.run) };
-    return readAnswer(await ctx.mcpReq.send(request, { timeout, signal }), approval, call.run);
+    const request = { method: 'elicitation/create' as const, params: approvalForm(approval, run) };
+    return readAnswer(await ctx.mcpReq.send(request, { timeout, signal }), approval, run);
   } catch (error) {
     door.log('info', 'mcp.question-unanswered', { approval: approval.id, why: nameOf(error) });
     return null;
@@ -39,7 +43,7 @@ export function askBack(asking: Asking, { call, ended }: Run, approval: Approval
   const { door } = asking;
   const bound = boundOf(asking, call, 'tools/call');
   const requestState = door.states.mint(bound, approval.id, questionEndMs(door, approval));
-  const form = approvalForm(approval, call.run);
+  const form = approvalForm(approval, runHere(door, call));
   const inputRequests = { [QUESTION]: inputRequired.elicit({ mode: 'form', ...form }) };
   return { ...inputRequired({ inputRequests, requestState }), _meta: receiptMeta(ended) };
 }
@@ -47,7 +51,8 @@ export function askBack(asking: Asking, { call, ended }: Run, approval: Approval
 /** What a repeated call answers to the request that its state is about; null where it decides nothing. */
 export function answerIn({ door, ctx }: Asking, call: ToolCall, approvalId: string): Answered {
   const approval = show(door.gateway.store, approvalId);
-  return approval === null ? null : readAnswer(ctx.mcpReq.inputResponses?.[QUESTION], approval, call.run);
+  if (approval === null) return null;
+  return readAnswer(ctx.mcpReq.inputResponses?.[QUESTION], approval, runHere(door, call));
 }
 
 /** Submits the answer in the name of the person who was asked; false where it does not count. */
@@ -62,10 +67,15 @@ export async function giveAnswer(
     by,
     ...answered,
     door: 'mcp',
-    credential: client.caller.credential,
+    ...sourceOf(client.caller),
   });
   if (!decided.ok) door.log('warn', 'mcp.answer-refused', { approval: id, code: decided.code });
   return decided.ok;
+}
+
+/** What an approval for the run of this call would be bound to. */
+function runHere({ gateway }: Door, call: ToolCall): string | null {
+  return approvalRunOf(inItsSession(gateway, call));
 }
 
 function questionEndMs({ gateway }: Door, { expiresAtMs }: Approval): number {

@@ -31,8 +31,10 @@ import {
 import type { ListedTool } from './tool-lists.ts';
 import { toolIdIn } from './tool-name.ts';
 
-/** The run that a client names for its call, beside the one of its session. */
+/** The run that a client names for its call: a label, or a session that its credential has begun. */
 const RUN_META_KEY = 'dev.palisade/run';
+
+const CLAIM_META_KEYS = ['dev.palisade/device', 'dev.palisade/channel', 'dev.palisade/session'] as const;
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const SHOWN_NAME_CHARS = 128;
@@ -64,21 +66,33 @@ export async function callTool(asking: Asking, params: Params): Promise<CallAnsw
 
 /** The input does not identify the caller: that is up to the credential, whatever the request says. */
 export function askedCall(
-  client: Client,
+  { connection }: Client,
   ctx: ServerContext,
   params: Params,
   listed: ListedTool | undefined,
 ): AskedCall {
   const meta: Readonly<Record<string, unknown>> = ctx.mcpReq._meta ?? {};
+  refuseClaims(meta);
   const named = meta[RUN_META_KEY];
   const trace = meta[TRACEPARENT_META_KEY];
   return {
     door: 'mcp',
     tool: listed?.tool.id ?? toolIdIn(params.name),
     rawInput: JSON.stringify(params.arguments ?? {}),
-    run: typeof named === 'string' && isName(named) ? named : client.run,
+    run: typeof named === 'string' && isName(named) ? named : null,
+    ...(connection === null ? {} : { connection }),
     ...(typeof trace === 'string' && TRACEPARENT.test(trace) ? { trace } : {}),
   };
+}
+
+/** Boundary: what a client says of its device, channel or session would be believed by no policy, and is told so. */
+function refuseClaims(meta: Readonly<Record<string, unknown>>): void {
+  const claimed = CLAIM_META_KEYS.find((key) => Object.hasOwn(meta, key));
+  if (claimed === undefined) return;
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `Cannot take "${claimed}" of _meta: what it names comes from the credential, expected a call without it`,
+  );
 }
 
 async function runAndAsk(

@@ -26,8 +26,8 @@ export type Client = {
   readonly caller: Caller;
   readonly transport: 'stdio' | 'http';
   readonly era: 'legacy' | 'modern';
-  /** The run of its calls when they name none; null when nothing groups them. */
-  readonly run: string | null;
+  /** What ends when the client leaves: its connection or session; null where each request is complete in itself. */
+  readonly connection: string | null;
   /** Called for a request that was cancelled, since it gets no answer. */
   readonly onCancelled?: (requestId: string | number) => void;
 };

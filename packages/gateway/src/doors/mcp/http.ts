@@ -39,7 +39,7 @@ export class HttpMcp {
     this.#door = door;
     this.#sessions = new Sessions(door);
     this.#factory = ({ authInfo }) =>
-      makeServer(door, { caller: callerIn(authInfo), transport: 'http', era: 'modern', run: null });
+      makeServer(door, { caller: callerIn(authInfo), transport: 'http', era: 'modern', connection: null });
     this.#modern = this.#makeHandler();
   }
 

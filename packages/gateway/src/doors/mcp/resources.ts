@@ -131,8 +131,21 @@ function resourceOf({ callId, tool, status, atMs }: KeptResult, part: CallPart) 
 }
 
 function documentOf(kept: KeptResult): Json {
-  const { callId, tool, run, status, code, message, remedy, output, isOutputKept, truncated, usage } = kept;
-  const facts = { callId, tool, run, status, code, message, remedy, at: isoTime(kept.atMs) };
+  const {
+    callId,
+    tool,
+    run,
+    session,
+    status,
+    code,
+    message,
+    remedy,
+    output,
+    isOutputKept,
+    truncated,
+    usage,
+  } = kept;
+  const facts = { callId, tool, run, session, status, code, message, remedy, at: isoTime(kept.atMs) };
   return { ...facts, output, isOutputKept, truncated, usage: { ...usage } };
 }
 

@@ -94,7 +94,7 @@ function askClient(
   const { door, client } = asking;
   const endsAtMs = door.gateway.clock.nowMs() + LONGEST_QUESTION_MS;
   const requestState = door.states.mint(boundOf(asking, open.call, method), open.call.id, endsAtMs);
-  const kept = door.openCalls.keep(open, client.run, LONGEST_QUESTION_MS);
+  const kept = door.openCalls.keep(open, client.connection, LONGEST_QUESTION_MS);
   void door.calls.track(client.caller.credential, kept);
   const forms = questions.map(
     (each) => [each.key, inputRequired.elicit({ mode: 'form', ...formOf(each) })] as const,

@@ -67,10 +67,10 @@ export class Sessions {
     const { clock, random } = this.#door.gateway;
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
-    const run = makeId('mcp', clock.nowMs(), random);
+    const connection = makeId('mcp', clock.nowMs(), random);
     // The SDK keeps the response open for a request that it will not answer.
     const onCancelled = (requestId: string | number) => transport.closeSSEStream(requestId);
-    const client: Client = { caller, transport: 'http', era: 'legacy', run, onCancelled };
+    const client: Client = { caller, transport: 'http', era: 'legacy', connection, onCancelled };
     const server = makeServer(this.#door, client);
     const leave = announceTo(this.#door, owner, server);
     const session = { id, caller, transport, server, leave, usedAtMs: this.#nowMs(), open: 0 };

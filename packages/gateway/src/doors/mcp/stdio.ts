@@ -41,13 +41,13 @@ export async function serveStreams(
 ): Promise<void> {
   const { clock, random } = door.gateway;
   const wire = new StdioWire(door, streams);
-  const run = makeId('mcp', clock.nowMs(), random);
+  const connection = makeId('mcp', clock.nowMs(), random);
   const closed = new Promise<void>((resolve) => {
     // The last server that the SDK makes is the one that stays; each leaves with its connection.
     const servers = new Set<() => void>();
     const handle = serveStdio(
       ({ era }) => {
-        const server = makeServer(door, { caller, transport: 'stdio', era, run });
+        const server = makeServer(door, { caller, transport: 'stdio', era, connection });
         servers.add(announceTo(door, ownerOf(caller), server));
         return server;
       },
@@ -63,7 +63,7 @@ export async function serveStreams(
       closedBySdk?.();
       signal.removeEventListener('abort', close);
       for (const leave of servers) leave();
-      door.openCalls.end(run);
+      door.openCalls.end(connection);
       resolve();
     };
     if (signal.aborted) close();

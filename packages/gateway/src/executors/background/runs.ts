@@ -139,7 +139,7 @@ export class BackgroundRuns implements BackgroundActs {
       );
   }
 
-  #callFor({ principal, tenant, run }: ToolCall, input: JsonObject): ToolCall {
+  #callFor({ principal, tenant, source, run, connection }: ToolCall, input: JsonObject): ToolCall {
     const { clock, random, settings } = this.#options;
     // It is meant to stay, so it gets all the time that there is unless it asks for less.
     const { wallMs, cpuMs } = settings().ceilings;
@@ -149,7 +149,9 @@ export class BackgroundRuns implements BackgroundActs {
       id: makeId('call', receivedAtMs, random),
       principal,
       tenant,
+      source,
       run,
+      ...(connection === undefined ? {} : { connection }),
       door: 'background',
       tool: 'palisade.process.run',
       rawInput: JSON.stringify({ ...input, limits }),

@@ -192,6 +192,7 @@ export class Session {
       id: this.callId,
       principal: requester.principal,
       tenant: requester.tenant,
+      source: null,
       run: null,
       door: 'upstream',
       tool: server.id,

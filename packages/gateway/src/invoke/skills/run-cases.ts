@@ -134,7 +134,14 @@ function isOurs(code: string): boolean {
 function callOf({ clock, random }: Gateway, { pkg, by, tenant }: CaseJob, tried: SkillCase): ToolCall {
   const receivedAtMs = clock.nowMs();
   return {
-    ...{ id: makeId('call', receivedAtMs, random), principal: by, tenant, run: null, door: DOOR },
+    ...{
+      id: makeId('call', receivedAtMs, random),
+      principal: by,
+      tenant,
+      source: null,
+      run: null,
+      door: DOOR,
+    },
     ...{ tool: `${PREFIX}${pkg.manifest.id}.${tried.tool}`, rawInput: tried.inputText },
     ...{ timeoutMs: null, receivedAtMs },
   };

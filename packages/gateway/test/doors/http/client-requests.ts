@@ -85,6 +85,10 @@ export const REQUESTS: Readonly<Record<string, Ask>> = {
   listKeys: ({ keys }) => keys.list(),
   exportKeys: ({ keys }) => keys.export(),
   rotateKey: ({ keys }) => keys.rotate(),
+  listSessions: ({ sessions }) => sessions.list({ ...page, state: 'open' }),
+  getSession: ({ sessions }) => sessions.get('ses_1'),
+  beginSession: ({ sessions }) => sessions.begin({ label: 'a' }),
+  endSession: ({ sessions }) => sessions.end('ses_1'),
   listTokens: ({ tokens }) => tokens.list({ ...page, tenant: 'acme' }),
   createToken: ({ tokens }) =>
     tokens.create({

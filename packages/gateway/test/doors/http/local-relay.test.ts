@@ -27,7 +27,15 @@ async function listener(onConnection: (socket: Socket) => void): Promise<string>
 
 function client(socketPath: string) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const about = { socketPath, principal: ADA, version: '1.2.3', cwd: '/', workspaces: [], answered: null };
+  const about = {
+    socketPath,
+    principal: ADA,
+    place: {},
+    version: '1.2.3',
+    cwd: '/',
+    workspaces: [],
+    answered: null,
+  };
   const ending = relayToDaemon({ ...about, stdin, stdout }, new AbortController().signal);
   return { stdin, stdout, ending };
 }

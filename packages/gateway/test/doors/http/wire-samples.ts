@@ -17,7 +17,14 @@ const call: Wire.CallDocument = {
   ...{ callId: CALL_ID, status: 'ok', code: 'ok', message: 'It went well.', remedy: null },
   ...{ output: { sum: 3 }, usage, receipt: envelope },
 };
-const facts = { callId: CALL_ID, principal: 'agent:ada', tool: 'math.add', run: null, door: 'http' };
+const facts = {
+  callId: CALL_ID,
+  principal: 'agent:ada',
+  tool: 'math.add',
+  run: null,
+  session: null,
+  door: 'http',
+};
 const running: Wire.RunningCall = { state: 'running', ...facts, startedAt: TIME };
 const ended: Wire.EndedCall = {
   ...{ state: 'ended', ...facts, endedAt: TIME, status: 'ok', code: 'ok' },
@@ -96,8 +103,21 @@ const record: Wire.JournalLine = {
 };
 const token: Wire.TokenDocument = {
   ...{ id: 'tok_1', state: 'active', principal: 'agent:ada', tenant: 'default', scopes: ['call'] },
-  ...{ label: '', createdAt: TIME, createdBy: 'user:eve', expiresAt: TIME },
+  ...{
+    label: '',
+    device: 'build-7',
+    channel: null,
+    sessions: 0,
+    createdAt: TIME,
+    createdBy: 'user:eve',
+    expiresAt: TIME,
+  },
   ...{ revokedAt: null, revokedBy: null },
+};
+const session: Wire.SessionDocument = {
+  ...{ id: 'ses_1', state: 'open', principal: 'agent:ada', tenant: 'default', credential: 'token:tok_1' },
+  ...{ device: 'build-7', channel: null, label: null, isBegun: false, startedAt: TIME, usedAt: TIME },
+  ...{ endedAt: null, endedBy: null },
 };
 const unlimited = {
   ...{ calls: 1, wallMs: null, cpuMs: null, fuel: null, outputBytes: null, egressBytes: null },
@@ -200,6 +220,7 @@ export const SAMPLES: Wire.Replies = {
   checkPolicies: { ok: false, digest: null, problems: [problem], warnings: [problem] },
   explainCall: {
     ...{ principal: 'agent:ada', tool: 'math.add', verdict: 'ask', setDigest: HASH, decidedBy: [policy] },
+    from: { device: 'build-7', channel: null, session: null },
     errors: [{ policy: null, message: 'x' }],
     policies: [{ ...policy, matched: true, parts: [{ kind: 'when', text: 'x', state: 'differs' }] }],
     ...{ approvalWouldHelp: true, differences: ['x'], approval: { id: 'apr_1', state: 'pending' } },
@@ -233,6 +254,10 @@ export const SAMPLES: Wire.Replies = {
   undoCall: { ...undoPlan, undo: 'undo_1', failed: [{ path: 'b', why: 'x' }], digest: HASH },
   listKeys: { keys: [{ keyId: KEY_ID, isCurrent: true, createdAt: TIME, retiredAt: null }] },
   rotateKey: { from: null, to: KEY_ID },
+  listSessions: { sessions: [session], cursor: null },
+  getSession: { ...session, accounts: [] },
+  beginSession: { ...session, isBegun: true, label: 'a' },
+  endSession: { ...session, state: 'ended', endedAt: TIME, endedBy: 'user:eve' },
   listTokens: { tokens: [token], cursor: null },
   createToken: { ...token, token: 'pls_1' },
   revokeToken: { ...token, state: 'revoked', revokedAt: TIME, revokedBy: 'user:eve' },
@@ -242,7 +267,7 @@ export const SAMPLES: Wire.Replies = {
   approveUpstream: { ...upstream, difference: null, offered: null },
   whoAmI: {
     ...{ principal: 'agent:ada', tenant: 'default', scopes: ['call', 'read'], credential: 'token:tok_1' },
-    approver: 'user:eve',
+    ...{ device: 'build-7', channel: null, approver: 'user:eve' },
   },
   getDoctor: {
     ok: false,

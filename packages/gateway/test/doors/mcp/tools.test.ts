@@ -230,7 +230,7 @@ describe('tools/call', () => {
     expect(JSON.stringify(bodyOf(intent))).toContain('"run":"build-7"');
   });
 
-  it('belongs to the run of its connection and to the trace that it names', async () => {
+  it('belongs to the session of its credential, whatever the connection, and to the trace that it names', async () => {
     const gateway = await openTestGateway({ policies: PERMIT_ALL });
     const mcp = openMcp(gateway);
     const client = await connected(new RawClient(mcp));
@@ -241,9 +241,8 @@ describe('tools/call', () => {
     await other.request('tools/call', { name: 'palisade.echo' });
     const intents = recordsOf(gateway).filter(({ kind }) => kind === 'intent');
     const runs = intents.map((row) => (bodyOf(row).facts as Message).call.run);
-    expect(runs[0]).toMatch(/^mcp_/);
-    expect(runs[1]).toBe(runs[0]);
-    expect(runs[2]).not.toBe(runs[0]);
+    expect(runs[0]).toMatch(/^ses_/);
+    expect(runs).toEqual([runs[0], runs[0], runs[0]]);
     const ended = recordsOf(gateway).filter(({ kind }) => kind === 'ended');
     expect(ended.map((row) => bodyOf(row).trace)).toEqual([traceparent, undefined, undefined]);
   });

@@ -6,6 +6,9 @@ import type {
   CheckPoliciesRequest,
   ExplainRequest,
   ReplacePoliciesRequest,
+  SessionDocument,
+  SessionPage,
+  SessionRequest,
   TestPoliciesRequest,
   TokenDocument,
   TokenPage,
@@ -69,6 +72,24 @@ export function makeTokens(send: Sender) {
     /** Makes a token. Its text is in this document and never again. */
     create: (body: TokenRequest, options?: RequestOptions) => send.json('createToken', { body, options }),
     revoke: (id: string, options?: RequestOptions) => send.json('revokeToken', { params: { id }, options }),
+  };
+}
+
+/** Only sessions in this state. */
+export type SessionsAsked = PageAsked & { readonly state?: 'open' | 'ended' | undefined };
+
+/** Sessions: what budgets per run count by. */
+export function makeSessions(send: Sender) {
+  return {
+    ...pagesOf<SessionsAsked, SessionPage, SessionDocument>(
+      (query, options) => send.json('listSessions', { query, options }),
+      ({ sessions }) => sessions,
+    ),
+    get: (id: string, options?: RequestOptions) => send.json('getSession', { params: { id }, options }),
+    /** Begins one for calls that name its id as their `run`, if the token of this client may. */
+    begin: (body: SessionRequest = {}, options?: RequestOptions) =>
+      send.json('beginSession', { body, options }),
+    end: (id: string, options?: RequestOptions) => send.json('endSession', { params: { id }, options }),
   };
 }
 

@@ -7,13 +7,14 @@ import { sentenceOf } from '../../../core/result.ts';
 import { readPackageCommand } from '../../../packages/read-command.ts';
 import { ForbiddenPlaces, settle } from '../../../runner/forbidden.ts';
 import { demandRoot } from '../../../runner/roots.ts';
-import { listOf, textOf, wrongUsage } from '../input.ts';
+import { listOf, placeIn, textOf, wrongUsage } from '../input.ts';
 import { fetchMissing } from '../package/fetch-missing.ts';
 import type { Invocation } from '../verb.ts';
 import { demandWritable, keepBackup, PRIVATE, readClientFile, writeClientFile } from './client-file.ts';
 import { CLIENTS, type McpClient } from './clients.table.ts';
 import { argvOf, isOurs, rootsIn, upstreamName, variablesIn, wrappedIn } from './entry.ts';
 import { hasExtras } from './formats/json.ts';
+import { placeFlags, placeWords } from './place.ts';
 import { type Planned, planConnect, planWrap, tokenAt, type Wrapper } from './plan.ts';
 import { type ConnectOutcome, printClients, printOutcome, UNCHANGED, unifiedDiff } from './print.ts';
 import { serverNamed, serversIn } from './servers.ts';
@@ -35,7 +36,19 @@ import { isValid, type MintedToken, makeToken, revoke } from './tokens.ts';
 
 /** In a dry run, in place of the token that would be made. */
 const TOKEN_TO_COME = 'pls_TOKEN_TO_BE_MADE';
-const FLAGS = ['http', 'project', 'wrap', 'fetch', 'workspace', 'dry-run', 'file', 'name', 'as'];
+const FLAGS = [
+  'http',
+  'project',
+  'wrap',
+  'fetch',
+  'workspace',
+  'dry-run',
+  'file',
+  'name',
+  'as',
+  'device',
+  'channel',
+];
 
 export async function run(invocation: Invocation): Promise<number> {
   const { print, args, flags } = invocation;
@@ -78,7 +91,7 @@ function listed(invocation: Invocation, client: McpClient, url: string) {
 
 /** Puts an entry for this gateway into the file of a client, or runs one of its servers through it (--wrap). */
 export async function connectClient(invocation: Invocation, client: McpClient): Promise<ConnectOutcome> {
-  const { flags } = invocation;
+  const { flags, stateDir } = invocation;
   const agent = formatPrincipal(agentOf(invocation, client));
   const target = await targetOf(invocation, client);
   const { file, source, own, scope } = target;
@@ -87,11 +100,14 @@ export async function connectClient(invocation: Invocation, client: McpClient): 
   demandNothingHidden(target, machineOf(invocation));
   // The token that the file has already, where it is still valid.
   const old = flags.http === true ? tokenAt(source, own) : null;
-  const held = old !== null && (await isValid(invocation, old)) ? old : null;
+  // A token names its device and channel for good: others need another token.
+  const isNamed = flags.device !== undefined || flags.channel !== undefined;
+  const held = old !== null && !isNamed && (await isValid(invocation, old)) ? old : null;
   const plan = (token: string): Planned => {
     if (wrapped !== undefined) return planWrap(source, wrapped, wrapperOf(invocation, wrapped, agent));
     if (flags.http === true) return planConnect(source, own, { kind: 'http', url: own.url, token });
-    const words = ['--as', agent, '--state', invocation.stateDir.path, ...rootFlags(invocation, target)];
+    const place = placeFlags(invocation, target);
+    const words = ['--as', agent, ...place, '--state', stateDir.path, ...rootFlags(invocation, target)];
     return planConnect(source, own, { kind: 'stdio', argv: [...programOf().argv, 'mcp', ...words] });
   };
   const planned = plan(held ?? TOKEN_TO_COME);
@@ -146,7 +162,8 @@ function demandCompatible({ flags }: Invocation, { id, name, http }: McpClient):
 
 function wrapperOf(invocation: Invocation, server: string, agent: string): Wrapper {
   const { stateDir } = invocation;
-  const flags = ['--name', upstreamName(server), '--as', agent, '--state', stateDir.path];
+  const place = placeWords(placeIn(invocation));
+  const flags = ['--name', upstreamName(server), '--as', agent, ...place, '--state', stateDir.path];
   return { program: programOf().argv, flags: ['mcp', 'wrap', ...flags, ...wordsOf(namedRoots(invocation))] };
 }
 

@@ -2,6 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { formatPrincipal, type Principal } from '../../../core/principal.ts';
 import { parseToken, verifyToken } from '../../../identity/tokens.ts';
+import { placeIn } from '../input.ts';
 import { withRecords } from '../opened.ts';
 import { operate } from '../operate.ts';
 import type { Invocation } from '../verb.ts';
@@ -28,6 +29,7 @@ export async function makeToken(
     principal: formatPrincipal(agent),
     scopes: ['call'],
     label,
+    ...placeIn(invocation),
     expiresAt: isoTime(invocation.edge.clock.nowMs() + LIFE_MS),
   });
   return { id, text: token, expiresAt };

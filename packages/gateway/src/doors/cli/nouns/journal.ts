@@ -17,6 +17,7 @@ export const RECORD_KINDS = [
   ...['founded', 'intent', 'ended', 'refused', 'fault', 'clock-accepted', 'key-rotated'],
   ...['policy-loaded', 'policy-replaced', 'policy-refused', 'policy-crashed'],
   ...['approval-asked', 'approval-decided', 'token-created', 'token-revoked'],
+  ...['session-begun', 'session-ended'],
   ...['skill-installed', 'skill-audited', 'skill-changed', 'skill-refused', 'trust-changed'],
   ...['upstream-pinned', 'upstream-held', 'upstream-changed', 'upstream-accepted'],
   ...['vault-founded', 'vault-rotated', 'secret-set', 'secret-removed', 'secret-used'],

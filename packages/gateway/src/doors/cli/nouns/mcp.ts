@@ -13,7 +13,7 @@ import { answerEarly } from '../../mcp/answer-early.ts';
 import type { MessageId } from '../../mcp/message.ts';
 import { canAsk } from '../ask.ts';
 import { findDaemon } from '../find-daemon.ts';
-import { choiceOf, listOf, parsedOf, principalOf, textOf, wrongUsage } from '../input.ts';
+import { choiceOf, listOf, parsedOf, placeIn, principalOf, textOf, wrongUsage } from '../input.ts';
 import { printError } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -22,6 +22,7 @@ const UNNAMED_CLIENT: Principal = { kind: 'agent', name: 'mcp' };
 
 export async function mcp(invocation: Invocation): Promise<number> {
   clientOf(invocation);
+  placeIn(invocation);
   const answered = await greet(invocation);
   const relayed = await serveThroughDaemon(invocation, answered);
   if (relayed.kind === 'ended') return 0;
@@ -41,8 +42,9 @@ async function serveThroughDaemon(invocation: Invocation, answered: MessageId | 
   const [stdin, stdout] = [edge.stdin as Readable, edge.stdout as Writable];
   const workspaces = listOf(invocation, 'workspace').map((path) => resolve(edge.cwd, path));
   const { version, cwd } = edge;
+  const place = placeIn(invocation);
   return relayToDaemon(
-    { ...daemon, principal: clientOf(invocation), version, cwd, workspaces, answered, stdin, stdout },
+    { ...daemon, principal: clientOf(invocation), place, version, cwd, workspaces, answered, stdin, stdout },
     AbortSignal.any([signal, unread.signal]),
   );
 }
@@ -81,7 +83,8 @@ async function serveClient(
   edge.whenUnread(() => unread.abort(new Error('no one reads the output')));
   const { tenant } = config.gateway;
   const scopes = new Set(['call'] as const);
-  const caller: Caller = { principal, tenant, scopes, credential: 'process', approver };
+  const place = placeIn(invocation);
+  const caller: Caller = { principal, tenant, scopes, credential: 'process', approver, ...place };
   try {
     const until = AbortSignal.any([signal, unread.signal]);
     const [stdin, stdout] = [edge.stdin as Readable, edge.stdout as Writable];
@@ -107,6 +110,7 @@ const IN_THE_JAIL =
  */
 export async function wrap(invocation: Invocation): Promise<number> {
   const rule = wrappedRule(invocation);
+  placeIn(invocation);
   const principal = clientOf(invocation);
   // A person at a terminal is asked before anything is read as a message, and can do something about a refusal.
   if (canAsk(invocation)) {

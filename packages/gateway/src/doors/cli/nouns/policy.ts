@@ -10,7 +10,7 @@ import type { ToolsOf } from '../../../policy/parse.ts';
 import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
 import { processTool } from '../../../registry/process-tool.ts';
 import { Registry } from '../../../registry/registry.ts';
-import { readFileFlag, readInput, textOf, timeoutOf, wrongUsage } from '../input.ts';
+import { placeIn, readFileFlag, readInput, textOf, timeoutOf, wrongUsage } from '../input.ts';
 import { INPUT_LIMITS } from '../make-call.ts';
 import { operationVerb } from '../operate.ts';
 import { counted, type Printer, printProblem } from '../printer.ts';
@@ -98,7 +98,8 @@ export const explain = operationVerb(
     const [tool] = invocation.args;
     const [timeoutMs, run] = [timeoutOf(invocation) ?? undefined, textOf(invocation, 'run')];
     const input = parseStrict(await readInput(invocation), INPUT_LIMITS);
-    if (input.ok) return { tool, input: input.value, run, timeoutMs };
+    const from = { ...placeIn(invocation), session: textOf(invocation, 'session') };
+    if (input.ok) return { tool, input: input.value, run, timeoutMs, ...from };
     throw new CodedError('registry/invalid-input', `Cannot use the input of ${tool}: ${input.message}`);
   },
   (explained, { args: [tool], print }) =>

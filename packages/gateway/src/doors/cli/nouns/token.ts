@@ -1,7 +1,8 @@
 import { ALL_SCOPES, type Scope } from '../../../core/caller.ts';
 import { parsePrincipal } from '../../../core/principal.ts';
 import { isScope } from '../../../identity/scopes.table.ts';
-import { pageOf, parsedOf, textOf, wrongUsage } from '../input.ts';
+import { MOST_SESSIONS } from '../../../identity/tokens.ts';
+import { numberOf, pageOf, parsedOf, placeIn, textOf, wrongUsage } from '../input.ts';
 import { operationVerb } from '../operate.ts';
 import { expiryOf } from '../quantities.ts';
 import type { Invocation } from '../verb.ts';
@@ -14,11 +15,16 @@ export const create = operationVerb(
     if (principal === undefined)
       throw wrongUsage('Cannot create the token: --principal is missing, expected --principal agent:NAME');
     const [expiresAt, scopes] = [expiryOf(invocation), scopesOf(invocation)];
-    return { principal, scopes, expiresAt, label: textOf(invocation, 'label') };
+    const sessions = numberOf(invocation, 'sessions', { min: 0, max: MOST_SESSIONS, absent: 0 });
+    const place = { ...placeIn(invocation), ...(sessions === 0 ? {} : { sessions }) };
+    return { principal, scopes, expiresAt, label: textOf(invocation, 'label'), ...place };
   },
-  ({ token, id, principal, scopes, expiresAt }, { print }) => {
+  ({ token, id, principal, scopes, expiresAt, device, channel, sessions }, { print }) => {
     print.line(token);
-    print.note('created', 'green', `  ${id} for ${principal} (${scopes.join(', ')})`);
+    const on = device === null ? '' : ` on ${device}`;
+    const by = channel === null ? '' : ` by ${channel}`;
+    print.note('created', 'green', `  ${id} for ${principal}${on}${by} (${scopes.join(', ')})`);
+    if (sessions > 0) print.note(`It may begin ${sessions} sessions of its own at a time.`);
     print.next(`store it now: it is not shown again, and is valid until ${expiresAt}`);
   },
 );
@@ -29,9 +35,10 @@ export const list = operationVerb(
   (invocation) => ({ ...pageOf(invocation), tenant: textOf(invocation, 'tenant') }),
   ({ tokens, cursor }, { print }) => {
     print.table(
-      ['ID', 'STATE', 'WHO', 'TENANT', 'SCOPES', 'EXPIRES', 'BY', 'LABEL'],
+      ['ID', 'STATE', 'WHO', 'DEVICE', 'CHANNEL', 'TENANT', 'SCOPES', 'EXPIRES', 'BY', 'LABEL'],
       tokens.map((each) => [
-        ...[each.id, each.state, each.principal, each.tenant, each.scopes.join(',')],
+        ...[each.id, each.state, each.principal, each.device, each.channel],
+        ...[each.tenant, each.scopes.join(',')],
         ...[each.expiresAt, each.createdBy, each.label || null],
       ]),
       'There are no tokens.',

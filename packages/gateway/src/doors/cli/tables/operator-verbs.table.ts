@@ -1,5 +1,5 @@
 import { type Verb, verbs } from '../verb.ts';
-import { AS, CURSOR, INPUT, LIMIT, RUN, TIMEOUT_MS, YES } from './shared-flags.ts';
+import { AS, CHANNEL, CURSOR, DEVICE, INPUT, LIMIT, RUN, TIMEOUT_MS, YES } from './shared-flags.ts';
 
 const SCOPE = {
   'scope SCOPE': 'Who can use it: global, tenant:NAME, principal:agent:NAME or skill:ID (default: global).',
@@ -20,8 +20,19 @@ export const OPERATOR_VERBS: readonly Verb[] = verbs({
   },
   'policy explain TOOL': {
     sentence: 'Explain how the live policies decide a call, and what would change the decision.',
-    flags: { ...INPUT, ...AS, ...RUN, ...TIMEOUT_MS },
-    examples: [`palisade policy explain palisade.sleep --input '{"ms":60000}' --as agent:ada`],
+    flags: {
+      ...INPUT,
+      ...AS,
+      ...DEVICE,
+      ...CHANNEL,
+      'session ID': 'The session of the call (default: the one that such a call would be in).',
+      ...RUN,
+      ...TIMEOUT_MS,
+    },
+    examples: [
+      `palisade policy explain palisade.sleep --input '{"ms":60000}' --as agent:ada`,
+      'palisade policy explain palisade.echo --as agent:ada --device build-7 --channel nightly',
+    ],
     load: async () => (await import('../nouns/policy.ts')).explain,
   },
   'policy test FILE': {
@@ -77,6 +88,23 @@ export const OPERATOR_VERBS: readonly Verb[] = verbs({
   'budget list': {
     sentence: 'List the budget accounts: spent, held, left, and when they reset.',
     load: async () => (await import('../nouns/budget.ts')).list,
+  },
+  'session list': {
+    sentence: 'List the sessions, which budgets per run count by, the newest first.',
+    flags: { 'only STATE': 'Only those in this state: open or ended.', ...LIMIT, ...CURSOR },
+    examples: ['palisade session list', 'palisade session list --only open'],
+    load: async () => (await import('../nouns/session.ts')).list,
+  },
+  'session show ID': {
+    sentence: 'Show a session, and what it has used of the budgets per run.',
+    examples: ['palisade session show ses_01k'],
+    load: async () => (await import('../nouns/session.ts')).show,
+  },
+  'session end ID': {
+    sentence: 'End a session: the next call of its caller begins a new one, with new budgets per run.',
+    flags: AS,
+    examples: ['palisade session end ses_01k'],
+    load: async () => (await import('../nouns/session.ts')).end,
   },
   'egress explain URL|HOST[:PORT]': {
     sentence: 'Show how the egress allow-list decides a request; nothing is resolved and nothing is sent.',

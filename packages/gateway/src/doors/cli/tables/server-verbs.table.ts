@@ -2,7 +2,9 @@ import { type Verb, verbs } from '../verb.ts';
 import {
   ALLOW_HOST,
   AS,
+  CHANNEL,
   CURSOR,
+  DEVICE,
   LIMIT,
   READ_ONLY,
   SANDBOX_TIER,
@@ -42,7 +44,15 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
   },
   mcp: {
     sentence: 'Serve one MCP client over standard input and output, until the input ends.',
-    flags: { ...WORKSPACES, ...READ_ONLY, ...TOOL_HOMES, ...CLIENT_AS, ...OWN_GATEWAY },
+    flags: {
+      ...WORKSPACES,
+      ...READ_ONLY,
+      ...TOOL_HOMES,
+      ...CLIENT_AS,
+      ...DEVICE,
+      ...CHANNEL,
+      ...OWN_GATEWAY,
+    },
     examples: ['palisade mcp', 'palisade mcp --as agent:claude-code --workspace ~/projects/site'],
     load: async () => (await import('../nouns/mcp.ts')).mcp,
   },
@@ -63,6 +73,8 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
         'Fetch its package first, if it was not fetched yet; on a terminal you are asked without the flag.',
       elicitation: 'Show its questions to the person at the client, as those of this server.',
       ...CLIENT_AS,
+      ...DEVICE,
+      ...CHANNEL,
     },
     examples: [
       'palisade mcp wrap -- node server.js',
@@ -140,11 +152,17 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
         'When it expires: a date as 2027-01-31, or a duration as 12h, 30d or 52w, at most 366 days (default: 30d).',
       'tenant TENANT': 'The tenant of its calls (default: gateway.tenant).',
       'label TEXT': 'A note about its purpose, for lists and the journal.',
+      'device NAME': 'The device of its holder, for policies and sessions (default: none).',
+      'channel NAME': 'The client or the way in of its holder, for the same (default: none).',
+      'sessions N':
+        'How many sessions of its own it may begin while one may be idle (default: 0); never for an agent.',
       ...AS,
     },
     examples: [
       'palisade token create --principal agent:ada',
       'palisade token create --principal user:grace --scopes call,read,approve --expires 12h --label "grace at her desk"',
+      'palisade token create --principal agent:ada --device build-7 --channel nightly',
+      'palisade token create --principal service:platform --sessions 20',
       'palisade token create --principal service:ci --scopes call,skills --tenant acme --expires 2027-01-31 --json',
     ],
     load: async () => (await import('../nouns/token.ts')).create,

@@ -1,4 +1,5 @@
 import { type Verb, verbs } from '../verb.ts';
+import { CHANNEL, DEVICE } from './shared-flags.ts';
 
 const NAME = { 'name NAME': 'The name of the entry in the file (default: palisade).' };
 const PROJECT = { project: 'Use the file of the project in the current folder, instead of your own.' };
@@ -27,6 +28,8 @@ export const SETUP_VERBS: readonly Verb[] = verbs({
       ...PROJECT,
       ...NAME,
       'as PRINCIPAL': 'The principal of the client: agent:NAME (default: agent:CLIENT).',
+      ...DEVICE,
+      ...CHANNEL,
       ...DRY_RUN,
       ...FILE,
       'wrap SERVER': 'Run this server of the file through the gateway, instead of adding an entry.',

@@ -7,7 +7,13 @@ export const ALLOW_HOST = {
 export const AS = {
   'as PRINCIPAL': 'The caller: agent:NAME, user:NAME or service:NAME (default: user:YOU).',
 };
+export const CHANNEL = {
+  'channel NAME': 'The client or the way in of that caller, for policies and sessions (default: none).',
+};
 export const CURSOR = { 'cursor CURSOR': 'Continue after the page that printed this cursor.' };
+export const DEVICE = {
+  'device NAME': 'The device of that caller, for policies and sessions (default: none).',
+};
 export const EMBEDDED = {
   embedded: 'Make the call in this process, even where a daemon serves the state directory.',
 };
@@ -19,7 +25,10 @@ export const READ_ONLY = {
 };
 export const REASON = { 'reason TEXT': 'The reason, for the record.' };
 export const RECEIPT = { 'receipt FILE': 'Write the signed receipt to this file.' };
-export const RUN = { 'run ID': 'The run that the call belongs to; budgets per run count it there.' };
+export const RUN = {
+  'run ID':
+    'A label for the run that the call belongs to; budgets per run count by the session, whatever it is.',
+};
 export const SANDBOX_TIER = {
   'tier TIER': 'The sandbox: b (resource limits) or c (a bubblewrap jail; the default).',
 };
