@@ -166,6 +166,8 @@ export type Schemas = {
     readonly principal: string;
     readonly tool: string;
     readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
+    /** What the policies are told that the call can do. */
+    readonly capabilities: readonly string[];
     readonly setDigest: string | null;
     readonly decidedBy: readonly {
       readonly id: string;

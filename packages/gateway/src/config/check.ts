@@ -1,5 +1,6 @@
 import { quote } from '../core/hostile-text.ts';
 import { narrow } from '../core/limits.ts';
+import { isWeaker, type ProcessTierName } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import * as shape from '../core/shape.ts';
 import { describeValue, misfitAt, type ShapeProblem } from '../core/shape-problem.ts';
@@ -47,7 +48,11 @@ export function checkConfig(raw: unknown, file: ConfigFile | null): Result<Confi
   const result = shape.check(raw, FILE);
   if (!result.ok) return result;
   const values = result.value as unknown as Readonly<Record<string, Values>>;
-  const problems = [...ceilingProblems(raw as shape.RawTable, values), ...oauthProblems(values)];
+  const problems = [
+    ...ceilingProblems(raw as shape.RawTable, values),
+    ...tierProblems(values),
+    ...oauthProblems(values),
+  ];
   return problems.length > 0 ? reject(problems) : accept(toConfig(values, file));
 }
 
@@ -176,6 +181,20 @@ function ceilingProblems(
     const expected = `at most its ceiling of ${ceiling}, or a higher ceilings.${term}`;
     return [misfitAt(['limits', term], { is: `it is ${limit}`, expected })];
   });
+}
+
+/** Boundary: no other setting is below the floor. A default that the file does not set is at it or above. */
+function tierProblems(values: Readonly<Record<string, unknown>>): readonly ShapeProblem[] {
+  const { tier_floor, tier_default } = values.process as Values;
+  const floor = tier_floor as ProcessTierName;
+  const expected = `"${floor}" or stronger, or a lower process.tier_floor`;
+  const upstreams = (values.upstream as readonly Values[]).map(({ tier }, i) => ({
+    path: ['upstream', i, 'tier'],
+    tier,
+  }));
+  return [{ path: ['process', 'tier_default'], tier: tier_default }, ...upstreams]
+    .filter(({ tier }) => isWeaker(tier as ProcessTierName, floor))
+    .map(({ path, tier }) => misfitAt(path, { is: `it is "${tier}"`, expected }));
 }
 
 /** Boundary: a token without an audience would be valid at every service. */

@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../core/limits.ts';
+import { PROCESS_TIER_NAMES } from '../core/process.ts';
 import type { GrammarName } from './grammar.ts';
 
 /** The default is the value when the file does not set it; null, or an empty string: none. */
@@ -166,9 +167,21 @@ const ROWS = {
     texts([], 'path'),
     'Directories in or below which commands may work, never a home or a directory of the system; without any, the one that palisade was started in, if it is in a project.',
   ],
+  'process.tier_default': [
+    choice('c', PROCESS_TIER_NAMES),
+    'The sandbox of a command that names none: b (limits on resources) or c (a jail).',
+  ],
+  'process.tier_floor': [
+    choice('b', PROCESS_TIER_NAMES),
+    'The weakest sandbox that any command and any upstream server may run in; a call can only ask for a stronger one.',
+  ],
   'process.executables': [
     texts(['*'], 'program'),
     'Programs that may run, by name or absolute path; `*` allows every program on the search path.',
+  ],
+  'process.interpreters': [
+    texts([], 'program'),
+    'Shells, interpreters and programs that start others which may run in tier B, by name or absolute path; `*` allows all of them. Tier C needs no such list.',
   ],
   'process.search_path': [
     texts(['/usr/local/bin', '/usr/bin', '/bin'], 'path'),

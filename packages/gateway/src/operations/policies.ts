@@ -71,6 +71,7 @@ const explanation = z
     principal: principalText,
     tool: z.string(),
     verdict: z.enum(['allow', 'ask', 'deny', 'error']),
+    capabilities: z.array(z.string()).describe('What the policies are told that the call can do.'),
     setDigest: sha256.nullable(),
     decidedBy: z.array(policy),
     errors: z.array(z.object({ policy: z.string().nullable(), message: z.string() })),

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/environment.ts';
+import { findPositions } from '../config/load.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { TierName } from '../core/tool.ts';
 import type { SecretGrant } from '../core/wasm.ts';
@@ -79,6 +80,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     firstUid: config.process.firstUid,
     owner: { realStateDir, process: presence.id },
     isGone: (process) => presence.isGone(process),
+    floor: { tier: config.process.tierFloor, where: () => whereFloorIs(config) },
     limits: settingsOf(config, null).defaults,
     warm: isLasting ? config.process.warm : 0,
     networks: networksFor(options, turns),
@@ -140,6 +142,13 @@ async function secretOf(
   const { call, tool, ...asker } = identity;
   const found = vault.find(name, { ...asker, only: scope });
   return found === null ? null : Buffer.from(await vault.reveal(found, { call, tool })).toString('utf8');
+}
+
+/** Where the configuration sets the floor, for a message about it. */
+async function whereFloorIs({ file }: Config): Promise<string> {
+  if (file === null) return CONFIG_FILE;
+  const at = (await findPositions(file.text))(['process', 'tier_floor'], 'value');
+  return at === undefined ? file.name : `${file.name}:${at.line}:${at.column}`;
 }
 
 function networksFor(options: OpenTiersOptions, turns: LookupTurns): Networks {

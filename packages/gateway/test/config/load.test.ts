@@ -29,7 +29,10 @@ describe('loadConfig() gives', () => {
       clock: { maxBehindMs: 60_000 },
       process: {
         workspaces: [],
+        tierDefault: 'c',
+        tierFloor: 'b',
         executables: ['*'],
+        interpreters: [],
         searchPath: ['/usr/local/bin', '/usr/bin', '/bin'],
         env: [
           ...['LANG', 'LANGUAGE', 'LC_*', 'TZ', 'TERM', 'COLORTERM', 'COLUMNS', 'LINES', 'NO_COLOR'],

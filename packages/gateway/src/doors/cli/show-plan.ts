@@ -55,13 +55,14 @@ type Explained = Omit<ResultOf<'explainCall'>, 'principal' | 'tool'>;
 
 /** Prints the verdict and, policy by policy, what it comes from. */
 export function printExplanation(print: Printer, title: string, explained: Explained): void {
-  const { verdict, decidedBy, errors, policies, differences, setDigest, approval } = explained;
+  const { verdict, capabilities, decidedBy, errors, policies, differences, setDigest, approval } = explained;
   print.styled(
     verdict === 'allow' ? 'green' : verdict === 'ask' ? 'yellow' : 'red',
     VERDICTS[verdict],
     `  ${title}`,
   );
   print.line(`policy set ${setDigest ?? 'none'}`);
+  if (capabilities.length > 0) print.line(`capabilities ${capabilities.join(', ')}`);
   if (approval !== null) print.line(`approval ${approval.id} ${REQUEST_STATES[approval.state]}`);
   for (const { id, file, effect } of decidedBy) print.line(`decided by ${effect} "${id}" (${file})`);
   if (decidedBy.length === 0 && verdict !== 'allow')

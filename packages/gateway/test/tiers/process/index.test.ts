@@ -18,7 +18,15 @@ const SECOND_MS = 1_000;
 function commandCall(workspace: string): CheckedCall {
   const executable = realpathSync('/bin/sh');
   const terms = sampleTerms({ workspace, executable, argv: ['sh', '-c', 'exit 0'], env: {} });
-  const facts = { kind: 'shell', tier: 'c', root: '/', paths: [], pathsTruncated: false, hosts: [] } as const;
+  const facts = {
+    kind: 'shell',
+    tier: 'c',
+    guard: null,
+    root: '/',
+    paths: [],
+    pathsTruncated: false,
+    hosts: [],
+  } as const;
   const process = { terms, facts, stillHolds: () => null, pathsStillHold: () => null };
   return { ...checkedCall(COUNT, { text: '' }), tier: 'c', process };
 }
