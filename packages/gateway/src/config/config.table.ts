@@ -44,6 +44,9 @@ const HIGHEST = {
   egressBytes: 1024 * GIB,
 };
 
+/** The most that the engine of modules can count: its own ceilings, which a test compares with these. */
+const ENGINE = { fuel: 1_000_000_000_000, memoryBytes: 4 * GIB, tableElements: 10_000_000, instances: 4096 };
+
 type Range = readonly [min: number, max: number];
 
 function integer<D extends number | null>(value: D, [min, max]: Range): IntegerRule<D> {
@@ -79,13 +82,10 @@ const ROWS = {
 
   'limits.wall_ms': [integer(DEFAULT_LIMITS.wallMs, [1, HIGHEST.wallMs]), 'Wall-clock time of one call.'],
   'limits.cpu_ms': [integer(DEFAULT_LIMITS.cpuMs, [1, HIGHEST.cpuMs]), 'CPU time of one call.'],
-  'limits.fuel': [
-    integer(DEFAULT_LIMITS.fuel, [1, HIGHEST.fuel]),
-    'Fuel of one call: metered WASM instructions.',
-  ],
+  'limits.fuel': [integer(DEFAULT_LIMITS.fuel, [1, ENGINE.fuel]), 'The former name of wasm.fuel.'],
   'limits.memory_bytes': [
-    integer(DEFAULT_LIMITS.memoryBytes, [64 * KIB, HIGHEST.memoryBytes]),
-    'Memory of one call.',
+    integer(DEFAULT_LIMITS.memoryBytes, [64 * KIB, ENGINE.memoryBytes]),
+    'The former name of wasm.memory_bytes.',
   ],
   'limits.output_bytes': [
     integer(DEFAULT_LIMITS.outputBytes, [1, HIGHEST.outputBytes]),
@@ -113,6 +113,27 @@ const ROWS = {
   'ceilings.egress_bytes': [
     integer(LIMIT_CEILINGS.egressBytes, [1, HIGHEST.egressBytes]),
     'The most network bytes any call gets.',
+  ],
+
+  'wasm.wall_ms': [
+    integer(DEFAULT_LIMITS.wallMs, [1, HIGHEST.wallMs]),
+    'The most wall-clock time of one call of a module, whatever its caller asks for (default: limits.wall_ms).',
+  ],
+  'wasm.fuel': [
+    integer(DEFAULT_LIMITS.fuel, [1, ENGINE.fuel]),
+    'The most fuel of one call of a module: metered instructions. A manifest or a caller can ask for less.',
+  ],
+  'wasm.memory_bytes': [
+    integer(DEFAULT_LIMITS.memoryBytes, [64 * KIB, ENGINE.memoryBytes]),
+    'The most memory of one call of a module, all its memories together. A manifest or a caller can ask for less.',
+  ],
+  'wasm.table_elements': [
+    integer(100_000, [0, ENGINE.tableElements]),
+    'The most elements of the tables of a module, all of them together.',
+  ],
+  'wasm.instances': [
+    integer(256, [1, ENGINE.instances]),
+    'The most modules that run at once; further calls wait. A machine with little memory runs fewer.',
   ],
 
   'input.max_bytes': [integer(128 * KIB, [1, 16 * MIB]), 'The largest input of a call, in bytes of UTF-8.'],

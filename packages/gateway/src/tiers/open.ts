@@ -1,5 +1,6 @@
 /* Opens the tiers. Nothing is started before the first call, unless the gateway is long-lived. */
 import { join } from 'node:path';
+import { CEILINGS } from '@palisade/wasm';
 import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/environment.ts';
 import { findPositions } from '../config/load.ts';
@@ -104,7 +105,9 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     node,
     engines: options.engineFiles,
     formsDir: join(options.stateDir, 'modules'),
-    memoryBytes: config.ceilings.memoryBytes,
+    limits: config.wasm,
+    // A recording of another gateway may have had more than a call has here.
+    memoryBytes: Math.min(config.ceilings.memoryBytes, CEILINGS.memoryBytes),
     secret: (granted, who) => secretOf(vault, granted, who),
     operatorSecrets: grantSecrets(config.secrets),
     trustedCertificates: options.trustedCertificates ?? '',
