@@ -12,6 +12,8 @@ import { Scratches } from '../packages/gateway/src/tiers/process/scratch.ts';
 import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';
 
 const MIB = 1024 * 1024;
+/** What a module may have at most, as a gateway without a configuration gives it. */
+const MOST = { memoryBytes: 64 * MIB, tableElements: 100_000 };
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 const LISTENERS = { onRequest: async () => ({ result: -1 }), onLog: () => undefined };
 
@@ -41,7 +43,7 @@ export async function openEngine(realStateDir: string): Promise<BenchEngine> {
   const node = scratches.program(process.execPath);
   const built = join(process.cwd(), 'packages/gateway/dist/guests.engine.js');
   const ends = await startEngine({
-    ...{ node: node.path, memoryBytes: 64 * MIB },
+    ...{ ...MOST, node: node.path },
     makeWorkspace: () => scratches.file(ENGINE_FILE, [built]),
     hold: (tier, terms) => commands.tiers[tier].hold(`bench-${tier}`, terms),
   });
@@ -63,7 +65,7 @@ export async function openEngine(realStateDir: string): Promise<BenchEngine> {
 
 /** A module in the form in which engines take it. */
 export async function formOf(module: Uint8Array): Promise<Form> {
-  const guests = new GuestPool(new GatewayPipe(-1, -1), 64 * MIB);
+  const guests = new GuestPool(new GatewayPipe(-1, -1), MOST);
   const { head, bytes } = await guests.prepare({ memoryBytes: HEAD.limits.memoryBytes }, module);
   if ('refused' in head) throw new Error(`Cannot measure: ${head.refused.message}`);
   return { ...head, bytes };

@@ -51,6 +51,23 @@ export const MIRRORS = [
       ]),
   },
   {
+    file: 'docs/sandbox.md',
+    mark: 'evasions',
+    table: 'tests/fixtures/evasions/evasions.table.ts',
+    names: ['EVASIONS'],
+    head: ['Evasion', 'Why it is not seen'],
+    rows: (evasions) =>
+      evasions.filter(({ unseen }) => unseen !== undefined).map(({ name, unseen }) => [name, unseen]),
+  },
+  {
+    file: 'docs/policy.md',
+    mark: 'capabilities',
+    table: 'packages/gateway/src/core/capability.ts',
+    names: ['CAPABILITY_TAGS'],
+    head: ['Word', 'What has it'],
+    rows: (tags) => Object.entries(tags).map(([tag, sentence]) => [`\`${tag}\``, sentence]),
+  },
+  {
     file: 'docs/wasm.md',
     mark: 'features',
     table: 'packages/wasm/src/features.table.ts',

@@ -80,11 +80,13 @@ type UpstreamParts = Pick<
 >;
 type RegistryParts = Pick<RegistryOptions, 'skills' | 'upstreams' | 'tools'>;
 
-export function buildRegistry({ input, limits, ceilings }: Config, parts: RegistryParts): Registry {
+export function buildRegistry(config: Config, parts: RegistryParts): Registry {
+  const { input, limits, ceilings, wasm } = config;
   return new Registry({
     ...parts,
     input,
     limits,
+    wasm: { wallMs: wasm.wallMs },
     ceilings,
     loadSchemas: async () => new (await import('./registry/schema.ts')).Schemas(),
   });

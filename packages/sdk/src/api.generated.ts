@@ -234,6 +234,8 @@ export type Schemas = {
       readonly channel: string | null;
       readonly session: string | null;
     };
+    /** What the policies are told that the call can do. */
+    readonly capabilities: readonly string[];
     readonly setDigest: string | null;
     readonly decidedBy: readonly {
       readonly id: string;

@@ -296,7 +296,7 @@ export const CODES = {
   'tier/timed-out': failed(
     422,
     'The call exceeded its wall-clock limit and was stopped.',
-    'Ask for less work, or raise the limit: `--timeout`, or `limits.wall_ms` in the input of a command; at most `ceilings.wall_ms` of palisade.toml.',
+    'Ask for less work, or raise the limit: `--timeout`, or `limits.wall_ms` in the input of a command; at most `ceilings.wall_ms` of palisade.toml, and `wasm.wall_ms` for a module.',
   ),
   'tier/cancelled': failed(
     499,

@@ -1,5 +1,6 @@
 import { quote } from '../core/hostile-text.ts';
-import { narrow } from '../core/limits.ts';
+import { type Limits, narrow } from '../core/limits.ts';
+import { isWeaker, type ProcessTierName } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import * as shape from '../core/shape.ts';
 import { describeValue, misfitAt, type ShapeProblem } from '../core/shape-problem.ts';
@@ -47,8 +48,13 @@ export function checkConfig(raw: unknown, file: ConfigFile | null): Result<Confi
   const result = shape.check(raw, FILE);
   if (!result.ok) return result;
   const values = result.value as unknown as Readonly<Record<string, Values>>;
-  const problems = [...ceilingProblems(raw as shape.RawTable, values), ...oauthProblems(values)];
-  return problems.length > 0 ? reject(problems) : accept(toConfig(values, file));
+  const problems = [
+    ...ceilingProblems(raw as shape.RawTable, values),
+    ...formerProblems(raw as shape.RawTable, values),
+    ...tierProblems(values),
+    ...oauthProblems(values),
+  ];
+  return problems.length > 0 ? reject(problems) : accept(toConfig(values, file, raw as shape.RawTable));
 }
 
 function rowsOf(section: string): readonly ConfigKey[] {
@@ -165,17 +171,48 @@ function demandBudget(budget: Values, site: shape.ValueSite): void {
 }
 
 /** A limit that the file sets is at most its ceiling; a default is lowered to it. */
-function ceilingProblems(
-  raw: shape.RawTable,
-  { limits = {}, ceilings = {} }: Readonly<Record<string, Values>>,
-) {
-  const inFile = Object.keys(raw.limits ?? {});
-  return inFile.flatMap((term) => {
-    const [limit, ceiling] = [Number(limits[term]), Number(ceilings[term])];
-    if (limit <= ceiling) return [];
-    const expected = `at most its ceiling of ${ceiling}, or a higher ceilings.${term}`;
-    return [misfitAt(['limits', term], { is: `it is ${limit}`, expected })];
-  });
+function ceilingProblems(raw: shape.RawTable, values: Readonly<Record<string, Values>>) {
+  const { ceilings = {} } = values;
+  return (['limits', 'wasm'] as const).flatMap((section) =>
+    Object.keys(raw[section] ?? {}).flatMap((term) => {
+      const [limit, ceiling] = [Number(values[section]?.[term]), Number(ceilings[term])];
+      if (!(term in ceilings) || limit <= ceiling) return [];
+      const expected = `at most its ceiling of ${ceiling}, or a higher ceilings.${term}`;
+      return [misfitAt([section, term], { is: `it is ${limit}`, expected })];
+    }),
+  );
+}
+
+/** Limits that only modules have. Their former names in [limits] are read where the new ones are not set. */
+const FORMER = ['fuel', 'memory_bytes'] as const;
+
+/** Boundary: of two numbers for one limit, none is chosen silently. */
+function formerProblems(raw: shape.RawTable, { limits = {}, wasm = {} }: Readonly<Record<string, Values>>) {
+  const isTwice = (term: string) => isSet(raw, 'limits', term) && isSet(raw, 'wasm', term);
+  return FORMER.filter((term) => isTwice(term) && limits[term] !== wasm[term]).map((term) =>
+    misfitAt(['limits', term], {
+      is: `it is ${limits[term]} and wasm.${term} is ${wasm[term]}`,
+      expected: `wasm.${term} alone`,
+    }),
+  );
+}
+
+function isSet(raw: shape.RawTable, section: string, term: string): boolean {
+  return Object.hasOwn((raw[section] ?? {}) as object, term);
+}
+
+/** Boundary: no other setting is below the floor. A default that the file does not set is at it or above. */
+function tierProblems(values: Readonly<Record<string, unknown>>): readonly ShapeProblem[] {
+  const { tier_floor, tier_default } = values.process as Values;
+  const floor = tier_floor as ProcessTierName;
+  const expected = `"${floor}" or stronger, or a lower process.tier_floor`;
+  const upstreams = (values.upstream as readonly Values[]).map(({ tier }, i) => ({
+    path: ['upstream', i, 'tier'],
+    tier,
+  }));
+  return [{ path: ['process', 'tier_default'], tier: tier_default }, ...upstreams]
+    .filter(({ tier }) => isWeaker(tier as ProcessTierName, floor))
+    .map(({ path, tier }) => misfitAt(path, { is: `it is "${tier}"`, expected }));
 }
 
 /** Boundary: a token without an audience would be valid at every service. */
@@ -185,7 +222,11 @@ function oauthProblems({ oauth }: Readonly<Record<string, Values>>): readonly Sh
   return [misfitAt(['oauth', 'issuer'], misfit)];
 }
 
-function toConfig(values: Readonly<Record<string, unknown>>, file: ConfigFile | null): Config {
+function toConfig(
+  values: Readonly<Record<string, unknown>>,
+  file: ConfigFile | null,
+  raw: shape.RawTable,
+): Config {
   const sections = plainSections().map((section) => [
     section,
     camelTable(section, values[section] as Values),
@@ -194,10 +235,13 @@ function toConfig(values: Readonly<Record<string, unknown>>, file: ConfigFile | 
   const list = (name: keyof typeof TABLES) =>
     (values[name] as readonly Values[]).map((each) => camelTable(`${name}[]`, each));
   const budgets = list('budget') as readonly BudgetRule[];
+  // A default never passes a ceiling that the operator lowered.
+  const limits = narrow(config.limits, config.ceilings);
+  const wasm = wasmOf(config.wasm, limits, raw);
   return {
     ...config,
-    // A default never passes a ceiling that the operator lowered.
-    limits: narrow(config.limits, config.ceilings),
+    limits: { ...limits, fuel: wasm.fuel, memoryBytes: wasm.memoryBytes },
+    wasm,
     groups: values.groups as Config['groups'],
     secrets: list('secret') as Config['secrets'],
     upstreams: (list('upstream') as readonly UpstreamRule[]).map((upstream) => ({
@@ -206,6 +250,17 @@ function toConfig(values: Readonly<Record<string, unknown>>, file: ConfigFile | 
     })),
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets,
     file,
+  };
+}
+
+/** What the file does not set is that of all calls. */
+function wasmOf(wasm: Config['wasm'], limits: Limits, raw: shape.RawTable): Config['wasm'] {
+  const from = (term: string) => (isSet(raw, 'wasm', term) ? wasm : limits);
+  return {
+    ...wasm,
+    wallMs: from('wall_ms').wallMs,
+    fuel: from('fuel').fuel,
+    memoryBytes: from('memory_bytes').memoryBytes,
   };
 }
 

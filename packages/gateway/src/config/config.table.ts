@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../core/limits.ts';
+import { PROCESS_TIER_NAMES } from '../core/process.ts';
 import type { GrammarName } from './grammar.ts';
 
 /** The default is the value when the file does not set it; null, or an empty string: none. */
@@ -43,6 +44,9 @@ const HIGHEST = {
   egressBytes: 1024 * GIB,
 };
 
+/** The most that the engine of modules can count: its own ceilings, which a test compares with these. */
+const ENGINE = { fuel: 1_000_000_000_000, memoryBytes: 4 * GIB, tableElements: 10_000_000, instances: 4096 };
+
 type Range = readonly [min: number, max: number];
 
 function integer<D extends number | null>(value: D, [min, max]: Range): IntegerRule<D> {
@@ -78,13 +82,10 @@ const ROWS = {
 
   'limits.wall_ms': [integer(DEFAULT_LIMITS.wallMs, [1, HIGHEST.wallMs]), 'Wall-clock time of one call.'],
   'limits.cpu_ms': [integer(DEFAULT_LIMITS.cpuMs, [1, HIGHEST.cpuMs]), 'CPU time of one call.'],
-  'limits.fuel': [
-    integer(DEFAULT_LIMITS.fuel, [1, HIGHEST.fuel]),
-    'Fuel of one call: metered WASM instructions.',
-  ],
+  'limits.fuel': [integer(DEFAULT_LIMITS.fuel, [1, ENGINE.fuel]), 'The former name of wasm.fuel.'],
   'limits.memory_bytes': [
-    integer(DEFAULT_LIMITS.memoryBytes, [64 * KIB, HIGHEST.memoryBytes]),
-    'Memory of one call.',
+    integer(DEFAULT_LIMITS.memoryBytes, [64 * KIB, ENGINE.memoryBytes]),
+    'The former name of wasm.memory_bytes.',
   ],
   'limits.output_bytes': [
     integer(DEFAULT_LIMITS.outputBytes, [1, HIGHEST.outputBytes]),
@@ -112,6 +113,27 @@ const ROWS = {
   'ceilings.egress_bytes': [
     integer(LIMIT_CEILINGS.egressBytes, [1, HIGHEST.egressBytes]),
     'The most network bytes any call gets.',
+  ],
+
+  'wasm.wall_ms': [
+    integer(DEFAULT_LIMITS.wallMs, [1, HIGHEST.wallMs]),
+    'The most wall-clock time of one call of a module, whatever its caller asks for (default: limits.wall_ms).',
+  ],
+  'wasm.fuel': [
+    integer(DEFAULT_LIMITS.fuel, [1, ENGINE.fuel]),
+    'The most fuel of one call of a module: metered instructions. A manifest or a caller can ask for less.',
+  ],
+  'wasm.memory_bytes': [
+    integer(DEFAULT_LIMITS.memoryBytes, [64 * KIB, ENGINE.memoryBytes]),
+    'The most memory of one call of a module, all its memories together. A manifest or a caller can ask for less.',
+  ],
+  'wasm.table_elements': [
+    integer(100_000, [0, ENGINE.tableElements]),
+    'The most elements of the tables of a module, all of them together.',
+  ],
+  'wasm.instances': [
+    integer(256, [1, ENGINE.instances]),
+    'The most modules that run at once; further calls wait. A machine with little memory runs fewer.',
   ],
 
   'input.max_bytes': [integer(128 * KIB, [1, 16 * MIB]), 'The largest input of a call, in bytes of UTF-8.'],
@@ -166,9 +188,21 @@ const ROWS = {
     texts([], 'path'),
     'Directories in or below which commands may work, never a home or a directory of the system; without any, the one that palisade was started in, if it is in a project.',
   ],
+  'process.tier_default': [
+    choice('c', PROCESS_TIER_NAMES),
+    'The sandbox of a command that names none: b (limits on resources) or c (a jail).',
+  ],
+  'process.tier_floor': [
+    choice('b', PROCESS_TIER_NAMES),
+    'The weakest sandbox that any command and any upstream server may run in; a call can only ask for a stronger one.',
+  ],
   'process.executables': [
     texts(['*'], 'program'),
     'Programs that may run, by name or absolute path; `*` allows every program on the search path.',
+  ],
+  'process.interpreters': [
+    texts([], 'program'),
+    'Shells, interpreters and programs that start others which may run in tier B, by name or absolute path; `*` allows all of them. Tier C needs no such list.',
   ],
   'process.search_path': [
     texts(['/usr/local/bin', '/usr/bin', '/bin'], 'path'),

@@ -19,14 +19,19 @@ type Item = { readonly path: ValuePath; readonly value: Value; readonly row: Con
 
 const STATE_SENTENCE = 'The directory of the database, the keys and the policies; no key of palisade.toml.';
 
+const LIMIT_SECTIONS: readonly string[] = ['limits', 'wasm'];
+/** Where the value of a limit comes from that the file does not set by its own name. */
+const OTHER_NAMES = ['wasm', 'limits', 'ceilings'];
+
 /** Every effective value, its source, and its meaning. */
 export async function showConfig(config: Config, stateDir: StateDir): Promise<readonly ConfigRow[]> {
   const originOf = await findOrigins(config);
   const rows = CONFIG_KEYS.flatMap((row) => itemsOf(config, row)).map(({ path, value, row }) => {
-    const [section, term = ''] = path;
-    // A limit that is neither in the file nor at its default was lowered to its ceiling.
-    const isLowered = section === 'limits' && originOf(path) === 'default' && value !== row.default;
-    const origin = originOf(isLowered ? ['ceilings', term] : path);
+    const [section = '', term = ''] = path;
+    // A limit that is neither in the file nor at its default is that of another name, or was lowered to its ceiling.
+    const isOther = LIMIT_SECTIONS.includes(String(section)) && value !== row.default;
+    const paths = isOther ? [path, ...OTHER_NAMES.map((other) => [other, term])] : [path];
+    const origin = paths.map(originOf).find((each) => each !== 'default') ?? 'default';
     return { key: formatPath(path), value, origin, sentence: row.sentence };
   });
   return [{ key: 'state', value: stateDir.path, origin: stateDir.origin, sentence: STATE_SENTENCE }, ...rows];

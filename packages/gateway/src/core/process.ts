@@ -81,14 +81,32 @@ export type ProcessTerms = {
 /** What kind of program is started: for an interpreter, a shell or a launcher the arguments are programs themselves. */
 export type ExecutableKind = 'plain' | 'interpreter' | 'shell' | 'launcher';
 
-/** The tiers that start native commands; each has a row in tiers/process/tiers.table.ts. */
+/** The tiers that start native commands, the weakest first; each has a row in tiers/process/tiers.table.ts. */
 export const PROCESS_TIER_NAMES = ['b', 'c'] as const;
 export type ProcessTierName = (typeof PROCESS_TIER_NAMES)[number];
+
+/** Whether the kernel keeps a command from the files of its user; where it does not, what is started has to be judged. */
+export function isConfined(tier: ProcessTierName): boolean {
+  return tier !== 'b';
+}
+
+export function isWeaker(tier: ProcessTierName, than: ProcessTierName): boolean {
+  return PROCESS_TIER_NAMES.indexOf(tier) < PROCESS_TIER_NAMES.indexOf(than);
+}
+
+export function strongerThan(tier: ProcessTierName): readonly ProcessTierName[] {
+  return PROCESS_TIER_NAMES.filter((each) => isWeaker(tier, each));
+}
 
 /** What was determined about a command before it runs, for policies to judge. */
 export type ProcessFacts = {
   readonly kind: ExecutableKind;
   readonly tier: ProcessTierName;
+  /**
+   * Why its program can start any other one where nothing confines that, as it follows the name of the program; null in
+   * a confined tier, for a plain program of the system, and for one that the configuration allows.
+   */
+  readonly guard: string | null;
   /** The directory that the operator granted and that the workspace lies in. */
   readonly root: string;
   /** Every path that the arguments may refer to, resolved; code in an argument is not searched for paths. */

@@ -1,4 +1,5 @@
 import type { ToolCall } from './call.ts';
+import type { CapabilityTag } from './capability.ts';
 import type { Digest } from './digest.ts';
 import type { Json } from './json.ts';
 import type { Limits } from './limits.ts';
@@ -32,6 +33,8 @@ export type UpstreamExecutor = {
   readonly kind: 'upstream';
   readonly upstream: string;
   readonly tool: string;
+  /** What its server was granted. */
+  readonly tags: readonly CapabilityTag[];
   /** Left out: a tool of the server is called. */
   readonly method?: UpstreamMethod;
 };

@@ -9,6 +9,7 @@ import { type Digest, digestBytes } from '../core/digest.ts';
 import { type Limits, NO_USAGE } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal, isName, isToolName } from '../core/principal.ts';
+import type { ProcessTierName } from '../core/process.ts';
 import { authorize, type Decision, type Grant } from '../policy/authorize.ts';
 import type { Reader } from '../store/transaction.ts';
 import type { Executors, Tier } from '../tiers/tier.ts';
@@ -26,6 +27,8 @@ export type Admission =
       readonly checked: CheckedCall;
       readonly verdict: Verdict;
       readonly binding: ApprovalBinding;
+      /** The tier in which it would need no approval; null: none. */
+      readonly stronger: ProcessTierName | null;
     }
   | {
       readonly kind: 'refused';
@@ -72,7 +75,13 @@ function admissionOf(decision: Decision, checked: CheckedCall): Admission {
   if (decision.verdict === 'allow') return { kind: 'granted', checked, grant: decision.grant };
   const verdict = { set: decision.setDigest, decidedBy: decision.decidedBy };
   return decision.verdict === 'ask'
-    ? { kind: 'ask', checked, verdict, binding: bindingOf(checked, decision.setDigest) }
+    ? {
+        kind: 'ask',
+        checked,
+        verdict,
+        binding: bindingOf(checked, decision.setDigest),
+        stronger: decision.stronger,
+      }
     : { kind: 'refused', checked, verdict, refused: decision.refused };
 }
 

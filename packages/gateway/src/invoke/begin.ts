@@ -10,6 +10,7 @@ import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Grant } from '../policy/authorize.ts';
+import { strongerRemedy } from '../policy/ruling.ts';
 import { readLog } from '../results/call-logs.ts';
 import { isIdempotencyKey, keyState, takeKey } from '../results/keys.ts';
 import { outcomeOf, readResult } from '../results/results.ts';
@@ -99,7 +100,8 @@ function beginGranted(
   const refusing = { call: checked.call, checked, verdict };
   if (grant.approval !== null && !isStillApproved(tx, grant, nowMs)) {
     // Another process has used the approval since then.
-    const asking: Asking = { kind: 'ask', checked, verdict, binding: bindingOf(checked, grant.setDigest) };
+    const binding = bindingOf(checked, grant.setDigest);
+    const asking: Asking = { kind: 'ask', checked, verdict, binding, stronger: null };
     return refuseIn(line, tx, refusing, askIn(line, tx, asking, asked));
   }
   // Boundary: the same call may have begun elsewhere since then; it runs once.
@@ -139,7 +141,7 @@ function isStillApproved(tx: Transaction, { call, setDigest, approval }: Grant, 
 function askIn(
   line: Line,
   tx: Transaction,
-  { checked, verdict, binding }: Asking,
+  { checked, verdict, binding, stronger }: Asking,
   asked: Set<Approval>,
 ): Refused {
   const nowMs = line.clock.nowMs();
@@ -183,7 +185,8 @@ function askIn(
       body: { approval: approval.id, digest, policySet: verdict.set },
     });
   }
-  const remedy = `Have a user run \`${line.approveCommand(approval.id)}\`, then repeat the identical call.`;
+  const advice = stronger === null ? '' : ` ${strongerRemedy(stronger)}`;
+  const remedy = `Have a user run \`${line.approveCommand(approval.id)}\`, then repeat the identical call.${advice}`;
   if (before.kind === 'expired' && before.approval.decidedBy !== null) {
     const message = `Cannot run call: approval ${before.approval.id} expired unused; approval ${approval.id} is requested now`;
     return refuse('policy/approval-expired', message, remedy);

@@ -86,6 +86,7 @@ const explanation = z
         session: z.string().nullable(),
       })
       .describe('Where the call was taken to come from.'),
+    capabilities: z.array(z.string()).describe('What the policies are told that the call can do.'),
     setDigest: sha256.nullable(),
     decidedBy: z.array(policy),
     errors: z.array(z.object({ policy: z.string().nullable(), message: z.string() })),

@@ -3,27 +3,23 @@ import type { Digest } from '../core/digest.ts';
 import type { Limits } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
-import { isCertain, withPaths, withPins } from '../core/process.ts';
-import type { PolicyAnswer } from './decider.ts';
+import { isCertain, type ProcessTierName, withPaths, withPins } from '../core/process.ts';
 import type { PolicyEngine } from './engine.ts';
-import type { Directory } from './entities.ts';
-import {
-  type Act,
-  type ActFacts,
-  type AskedFacts,
-  actQuestion,
-  type CallFacts,
-  callQuestion,
-  type PolicyQuestion,
-} from './request.ts';
-import type { Reads } from './schema.ts';
+import { type Act, type ActFacts, actQuestion, type CallFacts } from './request.ts';
+import { decide, decideCall, describeGuard, type Ruling, strongerRemedy, strongerTier } from './ruling.ts';
 
 export type { SkillAct, SkillActFacts, SkillStanding } from './entities.ts';
 export type { Act, ActFacts, CallFacts } from './request.ts';
 
 export type Decision =
   | { readonly verdict: 'allow'; readonly grant: Grant }
-  | { readonly verdict: 'ask'; readonly decidedBy: readonly string[]; readonly setDigest: Digest }
+  | {
+      readonly verdict: 'ask';
+      readonly decidedBy: readonly string[];
+      readonly setDigest: Digest;
+      /** The tier that the policies would permit without an approval; null: none. */
+      readonly stronger: ProcessTierName | null;
+    }
   | {
       readonly verdict: 'deny';
       readonly refused: Refused;
@@ -44,25 +40,10 @@ export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: Cal
     const call = engine.readsFor(checked.tool.id).has('paths') ? holdingPaths(byDigest) : byDigest;
     return { verdict: 'allow', grant: makeGrant({ call, limits, decidedBy, setDigest, approval }) };
   }
-  if (askedBy !== null && setDigest !== null) return { verdict: 'ask', decidedBy: askedBy, setDigest };
-  return { verdict: 'deny', refused: refusalOf(checked, ruling), decidedBy, setDigest };
-}
-
-/** The ruling on a call; where the approval of a person would permit it, also the policies that ask for one. */
-export function decideCall(
-  engine: PolicyEngine,
-  principals: Directory,
-  checked: CheckedCall,
-  facts: AskedFacts,
-): { readonly ruling: Ruling; readonly askedBy: readonly string[] | null } {
-  const ask = (asked: AskedFacts) =>
-    decide(engine, (reads) => callQuestion(principals, checked, asked, reads), checked.tool.id);
-  const ruling = ask(facts);
-  if (ruling.verdict !== 'deny' || facts.approval !== null) return { ruling, askedBy: null };
-  const approved = ask({ ...facts, approval: 'assumed' });
-  // The forbids that an approval lifts are more informative than the permits that require it.
-  const reasons = ruling.decidedBy.length > 0 ? ruling.decidedBy : approved.decidedBy;
-  return { ruling, askedBy: approved.verdict === 'allow' ? reasons : null };
+  const stronger = strongerTier(engine, engine.principals, checked, facts);
+  if (askedBy !== null && setDigest !== null)
+    return { verdict: 'ask', decidedBy: askedBy, setDigest, stronger };
+  return { verdict: 'deny', refused: refusalOf(checked, ruling, stronger), decidedBy, setDigest };
 }
 
 /** The call with only those artifacts that are certain to run; held to their digests, all are. */
@@ -77,11 +58,23 @@ function holdingPaths(checked: CheckedCall): CheckedCall {
   return checked.process === null ? checked : { ...checked, process: withPaths(checked.process) };
 }
 
-function refusalOf({ call, tool }: CheckedCall, { verdict, decidedBy, setDigest, errors }: Ruling): Refused {
+function refusalOf(
+  { call, tool, process, tier }: CheckedCall,
+  { verdict, decidedBy, setDigest, errors, isOfGuard }: Ruling,
+  stronger: ProcessTierName | null,
+): Refused {
   const subject = `Cannot call "${tool.id}" as ${formatPrincipal(call.principal)}`;
   if (setDigest === null) return refuse('policy/unavailable', `${subject}: no valid policy set is loaded`);
   if (verdict !== 'deny') return refuse('policy/evaluation-error', `${subject}: ${describeErrors(errors)}`);
-  return refuse('policy/denied', `${subject}: ${describeDenial(decidedBy)}`);
+  const advice = stronger === null ? undefined : strongerRemedy(stronger);
+  if (isOfGuard !== true || process === null)
+    return refuse('policy/denied', `${subject}: ${describeDenial(decidedBy)}`, advice);
+  const guarded = describeGuard(process, tier);
+  return refuse(
+    'policy/denied',
+    `${subject}: ${guarded.why}, and ${describeDenial(decidedBy)}`,
+    [...(advice === undefined ? [] : [advice]), guarded.remedy].join(' '),
+  );
 }
 
 function describeErrors(errors: Ruling['errors']): string {
@@ -121,29 +114,6 @@ export function authorizeAct<A extends Act>(
 function describeAct(action: Act, facts: ActFacts[Act]): string {
   if (!('skill' in facts)) return action;
   return `${action.replace('Skill', '')} skill "${facts.skill.id}"`;
-}
-
-/** Cedar's answer, and under which set; null when none is loaded. Anything but `allow` denies. */
-export type Ruling = Omit<PolicyAnswer, 'crashed'> & { readonly setDigest: Digest | null };
-
-/** Evaluates the active set once. A question that cannot be built is an error, which denies. */
-export function decide(
-  engine: PolicyEngine,
-  write: (reads: Reads) => PolicyQuestion,
-  toolId: string | null = null,
-): Ruling {
-  const { setDigest } = engine;
-  const failed = (message: string): Ruling => {
-    return { verdict: 'error', decidedBy: [], setDigest, errors: [{ policy: null, message }] };
-  };
-  if (setDigest === null) return failed('no policy set is loaded');
-  try {
-    const reads = toolId === null ? engine.reads : engine.readsFor(toolId);
-    const { verdict, decidedBy, errors } = engine.ask(write(reads));
-    return { verdict, decidedBy, setDigest, errors };
-  } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error));
-  }
 }
 
 /** The only ticket into a tier: one call that the policies allow, to be spent once. */

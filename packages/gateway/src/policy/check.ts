@@ -187,7 +187,7 @@ function assignLanes(policies: readonly ParsedPolicy[], tools: readonly Tool[]) 
   return { lanes: [...lanes.values(), toolless].filter((lane) => lane.policies.size > 0), warnings };
 }
 
-const TOOL_ACTIONS: readonly string[] = ['call', 'approve'];
+const TOOL_ACTIONS: readonly string[] = ['call', 'runInterpreter', 'approve'];
 
 function isAboutListedTools({ action, resource }: PolicyJson): boolean {
   const { type, id } = scopeEntity(resource) ?? {};

@@ -1,11 +1,12 @@
+import { capabilitiesOfCall } from '../core/capability.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import type { Digest } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { decideCall, type Ruling } from './authorize.ts';
 import type { Cedar, Expr, PolicyJson, Workbench } from './cedar.ts';
 import type { PolicyEngine } from './engine.ts';
 import type { Policy, PolicySet } from './policy-set.ts';
 import { type CallFacts, callQuestion, type PolicyQuestion } from './request.ts';
+import { decideCall, describeGuard, type Ruling, strongerRemedy, strongerTier } from './ruling.ts';
 
 /*
  * Answers why a call is allowed or not, under the active set. The verdict comes from the deciding instance; policies
@@ -23,6 +24,8 @@ export type Explanation = {
     readonly channel: string | null;
     readonly session: string | null;
   };
+  /** What the policies are told that the call can do (`context.capabilities`). */
+  readonly capabilities: readonly string[];
   readonly setDigest: Digest | null;
   readonly decidedBy: readonly Policy[];
   readonly errors: Ruling['errors'];
@@ -46,17 +49,39 @@ export function explain(engine: PolicyEngine, checked: CheckedCall, facts: CallF
   return {
     verdict: approvalWouldHelp ? 'ask' : ruling.verdict,
     from: fromOf(checked),
+    capabilities: capabilitiesOfCall(checked),
     setDigest,
     decidedBy: set?.policies.filter(({ id }) => ruling.decidedBy.includes(id)) ?? [],
     errors,
     policies,
     approvalWouldHelp,
-    differences: set === null ? [NO_SET] : differencesOf(ruling, policies, approvalWouldHelp, checked),
+    differences:
+      set === null
+        ? [NO_SET]
+        : [
+            ...differencesOf(ruling, policies, approvalWouldHelp, checked),
+            ...tierAdvice(engine, checked, facts, ruling),
+          ],
   };
 }
 
 function fromOf({ call: { source, session } }: CheckedCall): Explanation['from'] {
   return { device: source?.device ?? null, channel: source?.channel ?? null, session: session ?? null };
+}
+
+/** What a tier that confines the program changes, and what the guard of the others takes. */
+function tierAdvice(
+  engine: PolicyEngine,
+  checked: CheckedCall,
+  facts: CallFacts,
+  { verdict, isOfGuard }: Ruling,
+): readonly string[] {
+  if (verdict === 'allow') return [];
+  const stronger = strongerTier(engine, engine.principals, checked, facts);
+  const advice = stronger === null ? [] : [strongerRemedy(stronger)];
+  if (isOfGuard !== true || checked.process === null) return advice;
+  const { why, remedy } = describeGuard(checked.process, checked.tier);
+  return [`The program would have to be another one: ${why}.`, ...advice, remedy];
 }
 
 function notesOf(engine: PolicyEngine, set: PolicySet, checked: CheckedCall, facts: CallFacts): PolicyNote[] {

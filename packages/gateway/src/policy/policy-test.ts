@@ -3,11 +3,11 @@ import type { CheckedCall } from '../core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { Refused } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { decide, decideCall, type Ruling } from './authorize.ts';
 import { isSkillAct, type PolicyCase } from './cases.ts';
 import type { PolicyEngine } from './engine.ts';
 import { Directory, type SkillAct } from './entities.ts';
 import { actQuestion } from './request.ts';
+import { decide, decideCall, type Ruling } from './ruling.ts';
 
 export { type PolicyCase, parseCases } from './cases.ts';
 

@@ -1,5 +1,6 @@
 import type { CallSource } from '../core/call.ts';
 import { placeOf } from '../core/caller.ts';
+import { capabilitiesOfCall } from '../core/capability.ts';
 import type { ApprovalFact, BudgetLeft, CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
@@ -65,6 +66,7 @@ export type AskedFacts = Omit<CallFacts, 'approval'> & {
 };
 
 const CALL: TypeAndId = { type: 'Action', id: 'call' };
+const RUN_INTERPRETER: TypeAndId = { type: 'Action', id: 'runInterpreter' };
 const TOOLLESS: SchemaRef = refTo(TOOLLESS_SCHEMA, EVERYTHING);
 
 /** The question whether this call may run. Throws where the input does not fit the tool, which denies it. */
@@ -102,6 +104,11 @@ export function callQuestion(
     entities,
     schema: callSchemaOf(view, reads),
   };
+}
+
+/** The question whether its program, which can start any other one, may run unconfined: of the same call. */
+export function interpreterQuestion(question: PolicyQuestion): PolicyQuestion {
+  return { ...question, action: RUN_INTERPRETER };
 }
 
 /** The question whether a principal may approve, act upon a skill, read the journal or administer. */
@@ -182,7 +189,7 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
   channel: ({ checked }) => checked.call.source?.channel ?? null,
   session: ({ checked }) => checked.call.session ?? null,
   tier: ({ checked }) => checked.tier,
-  capabilities: ({ checked }) => [...checked.tool.capabilities],
+  capabilities: ({ checked }) => [...capabilitiesOfCall(checked)],
   hosts: ({ checked }) => [...(checked.process?.facts.hosts ?? checked.tool.hosts(checked.input))],
   paths: ({ checked }) => [...(checked.process?.facts.paths ?? checked.tool.paths(checked.input))],
   pathsTruncated: ({ checked }) => checked.process?.facts.pathsTruncated ?? false,

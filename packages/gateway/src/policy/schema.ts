@@ -59,7 +59,7 @@ export type CallAttribute = keyof typeof CALL_CONTEXT;
 export const CALL_ATTRIBUTES = Object.keys(CALL_CONTEXT) as readonly CallAttribute[];
 
 const CALL_ACTION =
-  'action call appliesTo { principal: [Agent, User, Service], resource: [Tool], context: CallContext };\n';
+  'action call, runInterpreter appliesTo { principal: [Agent, User, Service], resource: [Tool], context: CallContext };\n';
 
 /**
  * The Cedar schema of the policies. `Input` differs from tool to tool (see input-type.ts): a request is judged under

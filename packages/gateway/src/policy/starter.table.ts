@@ -75,6 +75,13 @@ permit (principal is User, action == Action::"administer", resource);
 @id("no-cloud-metadata")
 forbid (principal, action == Action::"call", resource)
 when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]) };
+
+// A secret that meets a network can leave this machine: an agent needs a person's approval for such a call, whether it is a
+// command or a module. Upstream servers have the secrets, the hosts and the risk that you configured for them.
+@id("secrets-on-a-network-need-approval")
+forbid (principal is Agent, action == Action::"call", resource)
+when { context.capabilities.containsAll(["SecretsRead", "Network"]) }
+unless { resource in Category::"upstream" || context.approved };
 `,
   '90-recipes.cedar': `// Recipes. Remove the slashes in front of one to use it; give it an @id of your own.
 
@@ -87,6 +94,24 @@ when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]
 // @id("no-secrets-folder")
 // forbid (principal, action == Action::"call", resource)
 // when { context.paths.contains("secrets") };
+
+// By what a call can do, in every tier: an agent stays off the network, and a contractor only computes.
+// @id("agents-stay-off-the-network")
+// forbid (principal is Agent, action == Action::"call", resource)
+// when { context.capabilities.contains("Network") };
+// @id("contractors-only-compute")
+// forbid (principal in Group::"contractors", action == Action::"call", resource)
+// when { context.capabilities.containsAny(["ProcessExec", "Network", "SecretsRead", "FilesystemWrite"]) };
+
+// By tier: no agent leaves the jail, not even with an approval. A call that is denied for this is told to ask for tier c.
+// @id("agents-stay-in-the-jail")
+// forbid (principal is Agent, action == Action::"call", resource)
+// when { context.tier == "b" };
+
+// Tier b does not confine what a program starts, so a shell, an interpreter or a launcher takes a permit of its own there.
+// @id("builders-make-in-tier-b")
+// permit (principal in Group::"builders", action == Action::"runInterpreter", resource == Tool::"palisade.process.run")
+// when { context has process && context.process.executable == "/usr/bin/make" };
 
 // By host: agents may reach only these hosts.
 // @id("agents-reach-known-hosts")

@@ -19,7 +19,13 @@ import {
 } from './entities.ts';
 import type { InputPlan } from './input-type.ts';
 import type { Policy, PolicySet } from './policy-set.ts';
-import { type ActFacts, actQuestion, callQuestion, type PolicyQuestion } from './request.ts';
+import {
+  type ActFacts,
+  actQuestion,
+  callQuestion,
+  interpreterQuestion,
+  type PolicyQuestion,
+} from './request.ts';
 
 /*
  * Some texts parse and validate well and kill the evaluator. So before a set may decide, it is asked every kind of
@@ -92,10 +98,19 @@ function questionsFor(tools: readonly Tool[]): PolicyQuestion[] {
     for (const principal of [AGENT, USER, SERVICE]) {
       const checked = sampleCall(tool, principal);
       for (const approval of [null, 'assumed'] as const)
-        questions.push(callQuestion(directory, checked, { budgetLeft: NO_USAGE, approval, nowMs: 0 }));
+        questions.push(...callQuestions(directory, checked, approval));
     }
   }
   return [...acts, ...questions];
+}
+
+function callQuestions(
+  directory: Directory,
+  checked: CheckedCall,
+  approval: 'assumed' | null,
+): readonly PolicyQuestion[] {
+  const question = callQuestion(directory, checked, { budgetLeft: NO_USAGE, approval, nowMs: 0 });
+  return checked.process === null ? [question] : [question, interpreterQuestion(question)];
 }
 
 function kindOf(tool: Tool): string {
@@ -208,6 +223,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
   facts: {
     kind: 'plain',
     tier: 'c',
+    guard: null,
     root: '/trial',
     paths: ['trial'],
     pathsTruncated: false,

@@ -46,6 +46,7 @@ export function processTool(settings: () => RunnerSettings, deps: () => RunnerDe
       additionalProperties: true,
     },
     capabilities: ['process'],
+    // Where a call names none, and in `context.tier`, that of the configuration counts.
     tier: 'c',
     limits: LIMIT_CEILINGS,
     // The arguments are read by `prepare`, which knows the workspace.
@@ -73,10 +74,10 @@ export function prepareCommand(
   const drawn = termsOf(input, settings, deps);
   if (!drawn.ok) return drawn.problem;
   const { terms, facts } = drawn.value;
-  const { kind, tier, root, paths, pathsTruncated, hosts } = facts;
+  const { kind, tier, guard, root, paths, pathsTruncated, hosts } = facts;
   return {
     terms,
-    facts: { kind, tier, root, paths, pathsTruncated, hosts },
+    facts: { kind, tier, guard, root, paths, pathsTruncated, hosts },
     stillHolds: (workspaceFd) => findChange(facts, workspaceFd),
     pathsStillHold: () => findMovedPath(facts),
   };

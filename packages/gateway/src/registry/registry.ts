@@ -28,6 +28,8 @@ export type RegistryOptions = {
   readonly upstreams?: UpstreamTools;
   readonly input: StrictLimits;
   readonly limits: Limits;
+  /** Left out: the limits of all calls are those of modules as well. */
+  readonly wasm?: Pick<Limits, 'wallMs'>;
   readonly ceilings: Limits;
   /** Loads the schema compiler; it is the slowest part of a start and not every command needs it. */
   readonly loadSchemas: () => Promise<Schemas>;
@@ -155,8 +157,11 @@ export class Registry {
   #checkedCall(call: ToolCall, { tool, digest }: Entry, input: Json): CheckedCall {
     const inputText = canonicalize(input);
     const { tier, artifacts } = tool;
-    const { ceilings, limits: configured } = this.#options;
-    const limits = narrow(narrow(tool.limits, ceilings), callerLimits(call, tool, configured));
+    const { ceilings, limits: configured, wasm } = this.#options;
+    // Boundary: no caller and no manifest raises what the configuration gives to modules.
+    const own = tool.executor.kind === 'wasm' ? wasm : undefined;
+    const most = narrow(narrow(tool.limits, ceilings), own ?? {});
+    const limits = narrow(most, callerLimits(call, tool, { ...configured, ...own }));
     const digests = { toolDigest: digest, inputDigest: digestBytes(inputText) };
     return { call, tool, input, inputText, ...digests, tier, process: null, artifacts, limits };
   }

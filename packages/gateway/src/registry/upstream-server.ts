@@ -103,6 +103,7 @@ function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettin
     workspaceRoots: workspace === null ? [] : [settle(workspace)],
     defaultWorkspace: workspace,
     allowedExecutables: 'any',
+    interpreters: 'any',
     envAllow: rule.env.map((each) => pairOf(each)[0]),
     envOfOperator: true,
     readOnly: [...settings.readOnly, ...rule.readOnly.map(settle)],

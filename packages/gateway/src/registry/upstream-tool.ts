@@ -1,4 +1,5 @@
 import type { UpstreamRule } from '../config/config.ts';
+import { tagsOfUpstream } from '../core/capability.ts';
 import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { isToolName } from '../core/principal.ts';
@@ -46,7 +47,7 @@ function upstreamTool(
       outputSchema: outputSchema === null ? null : publishedSchema(outputSchema),
     },
     annotations: annotationsOf(annotations, rule),
-    executor: { kind: 'upstream', upstream: rule.name, tool: name },
+    executor: { ...executorOf(rule), tool: name },
     isMcpResult: true,
   };
 }
@@ -64,6 +65,10 @@ function recordFor({ name, risk, tier, allowHosts }: UpstreamRule, pinned: Diges
     paths: () => [],
     artifacts: [{ name: `upstream ${name}`, sha256: pinned }],
   };
+}
+
+function executorOf({ name, allowHosts, secrets }: UpstreamRule) {
+  return { kind: 'upstream', upstream: name, tags: tagsOfUpstream(allowHosts, secrets) } as const;
 }
 
 /** The schema of every MCP result; `structuredContent` is what the server promises. */
@@ -160,7 +165,7 @@ function methodTool(rule: UpstreamRule, { digest }: DefinitionSet, row: MethodRo
     inputSchema,
     outputSchema,
     annotations: { readOnly: true, destructive: false, idempotent: true, openWorld },
-    executor: { kind: 'upstream', upstream: rule.name, tool: method, method },
+    executor: { ...executorOf(rule), tool: method, method },
   };
 }
 

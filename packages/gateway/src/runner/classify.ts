@@ -29,7 +29,7 @@ import { interpreterLine } from './judged-files.ts';
 
 type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
 
-type Classification = {
+export type Classification = {
   readonly kind: ExecutableKind;
   readonly format: ExecutableFormat;
   /** The resolved program that reads a script; null for a program that the kernel runs itself. */
@@ -110,7 +110,8 @@ function nameAfterEnv(tokens: readonly string[]): string | null {
 
 /** Whether an argument makes an otherwise plain program start another one. */
 function startsByOption(executable: Executable, args: readonly string[]): boolean {
-  const names = new Set([basename(executable.argv0), basename(executable.path)].map(plainName));
+  const called = [basename(executable.argv0), basename(executable.path)];
+  const names = new Set(called.flatMap((name) => [name, plainName(name)]));
   return [...names].some((name) => {
     const options = Object.hasOwn(LAUNCHING_OPTIONS, name) ? (LAUNCHING_OPTIONS[name] ?? []) : [];
     // The first token of tar is a bundle of letters even without its dash.

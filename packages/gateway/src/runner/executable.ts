@@ -81,17 +81,25 @@ function demandAllowed(
       },
     );
   }
-  // Boundary: files are compared and not names, or any file in the workspace could have the name of an allowed one.
-  const isAllowed = allowedExecutables.some((entry) => {
-    const at = isAbsolute(entry) ? entryAt(entry) : searchFor(entry, scope);
-    return at !== null && (at === found.foundAt || at === found.path);
-  });
-  if (isAllowed) return;
+  if (isListed(found, allowedExecutables, scope)) return;
   throw new CodedError(
     'runner/not-allowed',
     `Cannot run ${quote(command)}: ${quote(found.path)} is not an allowed program, expected one of process.executables`,
     { remedy: `Add ${quote(found.path)} to process.executables in palisade.toml, or use another program.` },
   );
+}
+
+/** Boundary: files are compared and not names, or any file in the workspace could have the name of a listed one. */
+export function isListed(
+  found: Pick<Executable, 'foundAt' | 'path'>,
+  listed: 'any' | readonly string[],
+  scope: Pick<ExecutableScope, 'searchPath' | 'workspace'>,
+): boolean {
+  if (listed === 'any') return true;
+  return listed.some((entry) => {
+    const at = isAbsolute(entry) ? entryAt(entry) : searchFor(entry, scope);
+    return at !== null && (at === found.foundAt || at === found.path);
+  });
 }
 
 /** A path with its directory resolved and its last part as it is: the same entry has the same text. */

@@ -132,7 +132,7 @@ export const INPUT_SCHEMA: JsonSchema = {
         'Files that run by themselves later, such as git hooks or CI files, and that the command has to write; without it they are restored after the run. The operator has to allow each.',
     },
     ports: PORTS_SCHEMA,
-    tier: { type: 'string', enum: [...PROCESS_TIER_NAMES], description: 'The sandbox tier; c by default.' },
+    tier: { type: 'string', enum: [...PROCESS_TIER_NAMES], description: 'The sandbox tier; usually c.' },
     limits: {
       type: 'object',
       properties: Object.fromEntries(

@@ -36,6 +36,7 @@ const LAUNCHERS = `env xargs parallel nice ionice nohup setsid timeout gtimeout 
   uvx poetry pdm hatch tox nox pytest conda mamba gem bundle bundler cargo rustup cpan cpanm composer opam cabal gulp grunt
   docker podman nerdctl buildah kubectl oc helm vagrant terraform tofu man less more most pager lesspipe sensible-editor
   sensible-pager sensible-browser xdg-open open xterm tclkit socat ncat nc netcat dpkg apt apt-get rpm
+  git-remote-ext git-remote-fd git-daemon collect2 gpg-connect-agent systemd-socket-activate
   watchexec nodemon forever pm2 foreman supervisord s6-supervise runsv tini dumb-init catatonit`;
 
 function rows(names: string, kind: ExecutableKind): readonly (readonly [string, ExecutableKind])[] {
@@ -63,6 +64,8 @@ function words(text: string): readonly string[] {
 }
 
 const COMPILER = [
+  // What stands in a file of arguments is not read.
+  /^@/,
   ...words('-wrapper -fplugin -fpass-plugin -specs --specs -fuse-ld --ld-path'),
   /^-B/,
   /^-Wl,.*plugin/,
@@ -84,6 +87,12 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
     /^-x\0[^-]/,
     ...words('--config-env --exec-path --exec --extcmd --ext-diff --upload-pack --receive-pack'),
     '--open-files-in-pager',
+    // `git grep -O`, and subcommands that start what they are given.
+    /^-O/,
+    /^bisect\0run$/,
+    /^submodule\0foreach$/,
+    /^(?:filter-branch|difftool|mergetool|remote-ext|instaweb|daemon|send-email)\0/,
+    '--config',
   ],
   tar: words(`--checkpoint-action --to-command --use-compress-program --rsh-command --rmt-command --info-script
     --new-volume-script -I -F`),
@@ -95,6 +104,13 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   sftp: ['-S', '-o', '-F', '-D'],
   sort: ['--compress-program'],
   split: ['--filter'],
+  diff3: ['--diff-program'],
+  sdiff: ['--diff-program'],
+  'ssh-keygen': ['-D'],
+  'ssh-add': ['-s', '-S'],
+  gpg: words('--agent-program --dirmngr-program --keyboxd-program --exec-path --photo-viewer --options'),
+  cc1: COMPILER,
+  cc1plus: COMPILER,
   gcc: COMPILER,
   'g++': COMPILER,
   cpp: COMPILER,
@@ -102,13 +118,16 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   'c++': COMPILER,
   clang: [...COMPILER, '-Xclang', '-load', '--config'],
   'clang++': [...COMPILER, '-Xclang', '-load', '--config'],
-  ld: ['-plugin', '--plugin'],
-  nm: ['--plugin'],
-  ar: ['--plugin'],
-  objdump: ['--plugin'],
+  ld: ['-plugin', '--plugin', /^@/],
+  nm: ['--plugin', /^@/],
+  ar: ['--plugin', /^@/],
+  ranlib: ['--plugin', /^@/],
+  strip: ['--plugin', /^@/],
+  objcopy: ['--plugin', /^@/],
+  objdump: ['--plugin', /^@/],
   curl: ['--config', '--engine', '-K'],
   wget: ['--use-askpass', '--execute', '-e'],
-  openssl: ['-engine', '-provider'],
+  openssl: ['-engine', '-provider', '-provider-path', '-config', /^engine\0/],
   patch: ['-e', '--ed'],
   tcpdump: ['-z'],
   ip: ['netns', 'vrf', '-batch'],

@@ -1,7 +1,13 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
 import { type PortRange, parsePortRange } from '../core/ports.ts';
-import type { EgressMode, GitIdentity, OutputOverflow, ProcessLimits } from '../core/process.ts';
+import type {
+  EgressMode,
+  GitIdentity,
+  OutputOverflow,
+  ProcessLimits,
+  ProcessTierName,
+} from '../core/process.ts';
 import { PROTECTED_NAMES, type ProtectedName } from '../core/protected.table.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 import { KnownPrograms } from './classify.ts';
@@ -20,6 +26,9 @@ export type RunnerSettings = {
   readonly defaultWorkspace: string | null;
   /** Why the directory that palisade was started in is a root or is not; null if that is irrelevant. */
   readonly startedIn: string | null;
+  readonly tiers: { readonly floor: ProcessTierName; readonly default: ProcessTierName };
+  /** Those that may run in a tier that does not confine what they start: as `allowedExecutables`. */
+  readonly interpreters: 'any' | readonly string[];
   /** Absolute paths, or names that are looked up on the search path. */
   readonly allowedExecutables: 'any' | readonly string[];
   /** Where a name is looked up. The caller's PATH, the workspace and the working directory are never searched. */
@@ -89,6 +98,8 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
   workspaceRoots: [],
   defaultWorkspace: null,
   startedIn: null,
+  tiers: { floor: 'b', default: 'c' },
+  interpreters: [],
   allowedExecutables: 'any',
   searchPath: ['/usr/local/bin', '/usr/bin', '/bin'],
   envAllow:
@@ -130,7 +141,9 @@ export function settingsOf(
     workspaceRoots: granted?.roots ?? [],
     defaultWorkspace: granted?.defaultWorkspace ?? null,
     startedIn: granted?.startedIn ?? null,
-    allowedExecutables: process.executables.includes(EVERY_PROGRAM) ? 'any' : process.executables,
+    tiers: { floor: process.tierFloor, default: process.tierDefault },
+    interpreters: programsOf(process.interpreters),
+    allowedExecutables: programsOf(process.executables),
     searchPath: process.searchPath,
     envAllow: process.env,
     readOnly: process.readOnly.map(settle),
@@ -147,6 +160,10 @@ export function settingsOf(
     secrets: grantSecrets(secrets),
     loosestEgress: process.egress,
   };
+}
+
+function programsOf(listed: readonly string[]): 'any' | readonly string[] {
+  return listed.includes(EVERY_PROGRAM) ? 'any' : listed;
 }
 
 function eachLimit(limitOf: (name: keyof ProcessLimits) => number): ProcessLimits {

@@ -3,12 +3,15 @@ import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
 import { isWithin } from '../core/paths.ts';
-import type {
-  EgressMode,
-  OutputOverflow,
-  ProcessFacts,
-  ProcessLimits,
-  ProcessTerms,
+import {
+  type EgressMode,
+  isConfined,
+  isWeaker,
+  type OutputOverflow,
+  type ProcessFacts,
+  type ProcessLimits,
+  type ProcessTerms,
+  type ProcessTierName,
 } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import { type ArgumentScope, pathsIn } from './arguments.ts';
@@ -16,6 +19,7 @@ import { type ClassifyDeps, classify } from './classify.ts';
 import { environmentOf } from './environment.ts';
 import { type ExecutableScope, resolveExecutable } from './executable.ts';
 import { type ForbiddenPlaces, openedPath } from './forbidden.ts';
+import { guardOf } from './guard.ts';
 import type { ProcessInput } from './input.ts';
 import { interpretersOf, judgedFiles } from './judged-files.ts';
 import type { NamedArgument } from './named-commands.ts';
@@ -32,7 +36,8 @@ import { type FileFacts, findCwd, findWorkspace, isSameDirectory, isSameFile } f
  * variable allowed, and the facts that policies judge. Nothing is started here and nothing is written.
  *
  * This module refuses what no policy could allow: a program outside the sandbox, a variable of the loader, an invalid
- * limit. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
+ * limit. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies, and `facts.guard`
+ * where it would run unconfined, which takes a policy of its own (policy/interpreter-guard.ts).
  *
  * What the arguments name is read for the policies (`facts.paths`, `facts.hosts`). In Tier C the kernel judges paths, so
  * a path outside refuses nothing there unless the operator wants it to (`process.argument_paths`); in Tier B, where
@@ -87,6 +92,7 @@ function isRunnerCode(code: Code): code is Extract<RefusedCode, `runner/${string
 function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): CheckedTerms {
   const limits = meetLimits(input.limits, settings);
   const outputOverflow = chooseOverflow(input.outputOverflow, settings.outputOverflow);
+  const tier = chooseTier(input.tier, settings.tiers);
   const egress = chooseEgress(input.egress, settings.loosestEgress);
   demandWritable(input.allowWrites, settings.allowedWrites);
   const { facts: workspace, root } = findWorkspace(input.workspace, settings, deps.forbidden);
@@ -99,15 +105,15 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const interpreters = interpretersOf(executable, scope, deps.digests);
   const argumentScope = argumentScopeOf(scope, env);
   const read = readArguments(input, executable, argumentScope);
-  const tier = input.tier ?? 'c';
   demandPorts({ ports: input.ports, egress, tier }, settings.ports);
-  const isRefusedByPath = tier === 'b' || settings.argumentPaths === 'refuse';
+  const isRefusedByPath = !isConfined(tier) || settings.argumentPaths === 'refuse';
   if (isRefusedByPath) demandInside(read, input);
   if (egress === 'preflight') demandListed(read.hosts, settings.egressHosts);
+  const judged = judgedFiles(executable, interpreters, scope, deps.digests);
   const terms: ProcessTerms = {
     executable: executable.path,
     executableSha256: executable.sha256,
-    files: judgedFiles(executable, interpreters, scope, deps.digests),
+    files: judged,
     argv: [executable.argv0, ...input.args],
     workspace: workspace.path,
     cwd: cwd.path,
@@ -133,7 +139,8 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   };
   const classified = classify(executable, input.args, scope, { ...deps, interpreters });
   const named = { paths, pathsTruncated: !isComplete, hosts };
-  return { terms, facts: { ...classified, ...named, tier, root, seen } };
+  const guard = isConfined(tier) ? null : guardOf({ executable, interpreters, judged, classified }, scope);
+  return { terms, facts: { ...classified, ...named, tier, guard, root, seen } };
 }
 
 /** The tools of the operator's home that are in the workspace are visible there anyway. */
@@ -151,6 +158,19 @@ function argumentScopeOf(
 ): ArgumentScope {
   const home = resolvePath(env.HOME ?? workspace, '/').path;
   return { cwd, workspace, readOnly, home, variables: env };
+}
+
+/** Boundary: a call can request a tier as strong as the floor, or stronger; neither is ever replaced by another. */
+function chooseTier(asked: ProcessTierName | null, tiers: RunnerSettings['tiers']): ProcessTierName {
+  const tier = asked ?? tiers.default;
+  if (!isWeaker(tier, tiers.floor)) return tier;
+  throw new CodedError(
+    'runner/not-allowed',
+    `Cannot run the command: it asks for tier "${tier}", expected "${tiers.floor}" or stronger, which process.tier_floor sets`,
+    {
+      remedy: `Ask for tier "${tiers.floor}" (--tier ${tiers.floor}), or set process.tier_floor = "${tier}" in palisade.toml.`,
+    },
+  );
 }
 
 /** Boundary: a call can request a network mode as strict as configured, or stricter. */

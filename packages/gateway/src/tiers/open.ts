@@ -1,8 +1,10 @@
 /* Opens the tiers. Nothing is started before the first call, unless the gateway is long-lived. */
 import { join } from 'node:path';
+import { CEILINGS } from '@palisade/wasm';
 import type { Channels } from '../channels/channels.ts';
 import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/environment.ts';
+import { findPositions } from '../config/load.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { TierName } from '../core/tool.ts';
 import type { SecretGrant } from '../core/wasm.ts';
@@ -81,6 +83,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     firstUid: config.process.firstUid,
     owner: { realStateDir, process: presence.id },
     isGone: (process) => presence.isGone(process),
+    floor: { tier: config.process.tierFloor, where: () => whereFloorIs(config) },
     limits: settingsOf(config, null).defaults,
     warm: isLasting ? config.process.warm : 0,
     networks: networksFor(options, turns),
@@ -104,7 +107,9 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     node,
     engines: options.engineFiles,
     formsDir: join(options.stateDir, 'modules'),
-    memoryBytes: config.ceilings.memoryBytes,
+    limits: config.wasm,
+    // A recording of another gateway may have had more than a call has here.
+    memoryBytes: Math.min(config.ceilings.memoryBytes, CEILINGS.memoryBytes),
     secret: (granted, who) => secretOf(vault, granted, who),
     operatorSecrets: grantSecrets(config.secrets),
     trustedCertificates: options.trustedCertificates ?? '',
@@ -143,6 +148,13 @@ async function secretOf(
   const { call, tool, ...asker } = identity;
   const found = vault.find(name, { ...asker, only: scope });
   return found === null ? null : Buffer.from(await vault.reveal(found, { call, tool })).toString('utf8');
+}
+
+/** Where the configuration sets the floor, for a message about it. */
+async function whereFloorIs({ file }: Config): Promise<string> {
+  if (file === null) return CONFIG_FILE;
+  const at = (await findPositions(file.text))(['process', 'tier_floor'], 'value');
+  return at === undefined ? file.name : `${file.name}:${at.line}:${at.column}`;
 }
 
 function networksFor(options: OpenTiersOptions, turns: LookupTurns): Networks {

@@ -195,7 +195,9 @@ describe('loadConfig()', () => {
       const [table = '', name = ''] = row.key.split('.');
       const write = (number: bigint) => {
         if (table === 'budget[]') return `[[budget]]\nname = "a"\nper = "run"\n${name} = ${number}`;
-        const ceiling = table === 'limits' ? `ceilings.${name} = ${row.max}\n` : '';
+        const hasCeiling = CONFIG_KEYS.some(({ key }) => key === `ceilings.${name}`);
+        const isLimit = hasCeiling && (table === 'limits' || table === 'wasm');
+        const ceiling = isLimit ? `ceilings.${name} = ${row.max}\n` : '';
         return `${ceiling}${row.key} = ${number}`;
       };
       const [min, max] = [BigInt(row.min), BigInt(row.max)];

@@ -27,9 +27,19 @@ describe('loadConfig() gives', () => {
       policy: { reloadMs: 250 },
       store: { busyTimeoutMs: 30_000 },
       clock: { maxBehindMs: 60_000 },
+      wasm: {
+        wallMs: 30_000,
+        fuel: 10_000_000,
+        memoryBytes: 67_108_864,
+        tableElements: 100_000,
+        instances: 256,
+      },
       process: {
         workspaces: [],
+        tierDefault: 'c',
+        tierFloor: 'b',
         executables: ['*'],
+        interpreters: [],
         searchPath: ['/usr/local/bin', '/usr/bin', '/bin'],
         env: [
           ...['LANG', 'LANGUAGE', 'LC_*', 'TZ', 'TERM', 'COLORTERM', 'COLUMNS', 'LINES', 'NO_COLOR'],
@@ -178,7 +188,7 @@ reviewers = 2`);
   });
 
   it('a limit above the default ceiling once the ceiling is raised', async () => {
-    const { limits } = await load('ceilings.fuel = 20_000_000_000\nlimits.fuel = 20_000_000_000');
+    const { limits } = await load('ceilings.fuel = 20_000_000_000\nwasm.fuel = 20_000_000_000');
     expect(limits.fuel).toBe(20_000_000_000);
   });
 

@@ -87,7 +87,7 @@ describe('loadConfig() refuses with the line and the column', () => {
     [
       '2^53',
       'limits.fuel = 9007199254740992',
-      ':1:15: Cannot use limits.fuel: it is 9007199254740992, expected an integer from 1 to 9007199254740991',
+      ':1:15: Cannot use limits.fuel: it is 9007199254740992, expected an integer from 1 to 1000000000000',
     ],
     ['an endless integer', `limits.fuel = ${'9'.repeat(500)}`, ':1:15: Cannot use limits.fuel: it is 999'],
     [

@@ -137,6 +137,7 @@ describe('an approval', () => {
     const engine = engineWith(NEEDS);
     expect(authorize(engine, call('ada'), FACTS)).toEqual({
       verdict: 'ask',
+      stronger: null,
       decidedBy: ['careful'],
       setDigest: engine.setDigest,
     });

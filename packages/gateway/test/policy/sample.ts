@@ -140,6 +140,7 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
     facts: {
       kind: 'plain',
       tier: 'c',
+      guard: null,
       root: '/w',
       paths: ['p'],
       pathsTruncated: false,

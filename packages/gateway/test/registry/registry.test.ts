@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolCall } from '../../src/core/call.ts';
+import { type Digest, digestBytes } from '../../src/core/digest.ts';
 import { DEFAULT_LIMITS, LIMIT_CEILINGS, type Limits } from '../../src/core/limits.ts';
 import type { Tool } from '../../src/core/tool.ts';
+import { NO_GRANTS } from '../../src/core/wasm.ts';
 import { BUILTIN_TOOLS } from '../../src/registry/builtin.table.ts';
 import { Registry, type RegistryOptions } from '../../src/registry/registry.ts';
 import { Schemas } from '../../src/registry/schema.ts';
@@ -26,6 +28,16 @@ function call(tool: string, wishes: Partial<ToolCall> = {}): ToolCall {
 }
 
 const idle = async () => null;
+const MODULE: Tool['executor'] = {
+  kind: 'wasm',
+  program: {
+    skill: 'a.a',
+    sha256: digestBytes('') as Digest,
+    read: async () => new Uint8Array(),
+    exportName: 'a',
+    grants: NO_GRANTS,
+  },
+};
 
 describe('check()', () => {
   it('gives the input as it was read once, with its canonical text and digest', async () => {
@@ -131,4 +143,20 @@ describe('the built-in tools', () => {
       expect(checked).toMatchObject({ code: 'registry/invalid-input' });
     },
   );
+});
+
+describe('the time of a call of a module', () => {
+  const of = async (timeoutMs: number | null, wallMs: number) => {
+    const tool = { ...makeTool('a', idle, { limits: LIMIT_CEILINGS }), executor: MODULE };
+    const checked = await registry([tool], { wasm: { wallMs } }).check(call('a', { timeoutMs }));
+    return 'limits' in checked ? checked.limits.wallMs : null;
+  };
+
+  it.each([
+    ['is that of the configuration', null, 40_000, 40_000],
+    ['is what the caller asks for when that is less', 10, 40_000, 10],
+    ['is never more than the configuration gives, whoever asks', 90_000, 40_000, 40_000],
+  ])('%s', async (_, timeoutMs, wallMs, expected) => {
+    expect(await of(timeoutMs, wallMs)).toBe(expected);
+  });
 });

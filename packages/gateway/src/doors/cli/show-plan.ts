@@ -62,7 +62,8 @@ function fromWords(from: Explained['from']): string {
 
 /** Prints the verdict and, policy by policy, what it comes from. */
 export function printExplanation(print: Printer, title: string, explained: Explained): void {
-  const { verdict, from, decidedBy, errors, policies, differences, setDigest, approval } = explained;
+  const { verdict, from, capabilities, decidedBy, errors, policies, differences, setDigest, approval } =
+    explained;
   print.styled(
     verdict === 'allow' ? 'green' : verdict === 'ask' ? 'yellow' : 'red',
     VERDICTS[verdict],
@@ -70,6 +71,7 @@ export function printExplanation(print: Printer, title: string, explained: Expla
   );
   print.line(`policy set ${setDigest ?? 'none'}`);
   print.line(`from ${fromWords(from)}`);
+  if (capabilities.length > 0) print.line(`capabilities ${capabilities.join(', ')}`);
   if (approval !== null) print.line(`approval ${approval.id} ${REQUEST_STATES[approval.state]}`);
   for (const { id, file, effect } of decidedBy) print.line(`decided by ${effect} "${id}" (${file})`);
   if (decidedBy.length === 0 && verdict !== 'allow')

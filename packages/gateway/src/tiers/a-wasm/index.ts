@@ -89,6 +89,7 @@ type OpenWasmOptions = Pick<
   readonly engines: readonly string[];
   /** The most memory that one call can have. */
   readonly memoryBytes: number;
+  readonly limits: { readonly tableElements: number; readonly instances: number };
   readonly scratches: Scratches;
   readonly formsDir: string;
   readonly ports: readonly number[];
@@ -111,11 +112,12 @@ const FORM_FILES = { mostBytes: 1024 * 1024 * 1024, tag: String(process.pid) };
 
 export function openWasm(options: OpenWasmOptions): OpenedWasm {
   const { clock, random, store, newLookup, commands, secret, scratches, trustedCertificates } = options;
-  const size = Math.max(2, availableParallelism());
+  const { tableElements, instances } = options.limits;
+  const size = Math.min(instances, Math.max(2, availableParallelism()));
   let engines = 0;
   let node: Scratch | null = null;
   const pool = new EnginePool({
-    ...{ size, clock, most: Math.max(FEWEST_KEPT, 4 * size) },
+    ...{ size, clock, most: Math.min(instances, Math.max(FEWEST_KEPT, 4 * size)) },
     hasMemory: () => process.availableMemory() >= MEMORY_LEFT_BYTES,
     start: async () => {
       engines += 1;
@@ -124,13 +126,14 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
       return startEngine({
         node: node.path,
         memoryBytes: options.memoryBytes,
+        tableElements,
         makeWorkspace: () => scratches.file(ENGINE_FILE, options.engines),
         hold: (tier, terms) => commands.tiers[tier].hold(`${id}-${tier}`, terms),
       });
     },
   });
   const shelf = new FileShelf(options.formsDir, { ...FORM_FILES, nowMs: clock.nowMs });
-  const ready = new ReadyModules(pool, new Forms(shelf, formTerms()));
+  const ready = new ReadyModules(pool, new Forms(shelf, formTerms(tableElements)));
   const tier = wasmTier({
     ...{
       pool,
@@ -155,10 +158,10 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
 }
 
 /** Everything beside the module that a form depends on; the engines run the same Node as this process. */
-function formTerms(): string {
+function formTerms(tableElements: number): string {
   const prices = ABI_FUNCTIONS.map(({ name, fuel }) => [name, fuel]);
   const world = WORLD_FUNCTIONS.map(({ interface: from, name, abi }) => [from, name, abi]);
-  return JSON.stringify([METER_VERSION, FORMAT_VERSION, process.versions.v8, prices, world]);
+  return JSON.stringify([METER_VERSION, FORMAT_VERSION, process.versions.v8, prices, world, tableElements]);
 }
 
 /** Boundary: an invalid prefix grants nothing. */
@@ -174,6 +177,7 @@ function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
 type StartEngineOptions = {
   readonly node: string;
   readonly memoryBytes: number;
+  readonly tableElements: number;
   /** A new directory that contains the engine's file; it is removed when the engine has ended. */
   readonly makeWorkspace: () => { readonly path: string; readonly remove: () => void };
   /** Starts a long-running command in a tier, or refuses with what the tier lacks. */
@@ -181,9 +185,9 @@ type StartEngineOptions = {
 };
 
 export async function startEngine(options: StartEngineOptions): Promise<EngineEnds> {
-  const { node, memoryBytes, makeWorkspace, hold } = options;
+  const { node, memoryBytes, tableElements, makeWorkspace, hold } = options;
   const workspace = makeWorkspace();
-  const terms = engineTerms({ node, workspace: workspace.path, memoryBytes });
+  const terms = engineTerms({ node, workspace: workspace.path, memoryBytes, tableElements });
   try {
     const held = await hold('c', terms).catch((error: unknown) => {
       // Boundary: only where tier C is unavailable; a single failure does not justify the weaker tier.

@@ -34,18 +34,22 @@ export type EngineOptions = {
   /** A directory of its own that contains the engine's file and nothing else. */
   readonly workspace: string;
   readonly memoryBytes: number;
+  readonly tableElements: number;
 };
 
 /**
  * An engine as a command: Node with one file, without a network, an environment or a writable directory. Its own time
  * limit exceeds that of any call, since each of its calls has one.
  */
-export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): ProcessTerms {
+export function engineTerms({ node, workspace, memoryBytes, tableElements }: EngineOptions): ProcessTerms {
   return {
     executable: node,
     executableSha256: OWN_FILE,
     files: [],
-    argv: ['node', '--no-turbo-inline-js-wasm-calls', ENGINE_FILE, '3', '4', String(memoryBytes)],
+    argv: [
+      ...['node', '--no-turbo-inline-js-wasm-calls', ENGINE_FILE, '3', '4'],
+      ...[String(memoryBytes), String(tableElements)],
+    ],
     workspace,
     cwd: workspace,
     directories: null,

@@ -4,6 +4,7 @@
  * door leads to one host and port of the allow-list; host names lead to doors through the hosts file of the sandbox.
  * Everything else is unreachable. The proxy decides on every connection what a door lets through.
  */
+import { reachesHosts } from '../../core/capability.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { formatAddress } from '../../egress/address.ts';
 import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
@@ -32,7 +33,7 @@ type NetworkTerms = Pick<ProcessTerms, 'egress' | 'egressHosts'>;
 
 /** Whether a run has its own network with anything reachable: it is strict, and something is allowed. */
 export function hasNetwork({ egress, egressHosts }: NetworkTerms): boolean {
-  return egress === 'strict' && egressHosts.some((entry) => !entry.startsWith('!'));
+  return egress === 'strict' && reachesHosts(egressHosts);
 }
 
 /** That network; null where it has none. */

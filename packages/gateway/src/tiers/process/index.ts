@@ -4,7 +4,7 @@ import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Refused, refuse } from '../../core/outcome.ts';
-import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
+import { isWeaker, PROCESS_TIER_NAMES, type ProcessTerms, type ProcessTierName } from '../../core/process.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
@@ -16,7 +16,10 @@ import { PROCESS_TIERS } from './tiers.table.ts';
 import { type Trial, type TrialKit, tryTier } from './trial.ts';
 
 /** What both tiers need to run commands and trials. */
-export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit;
+export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit & { readonly floor?: TierFloor };
+
+/** The weakest tier that the configuration permits, and where it says so, as `palisade.toml:3:1`. */
+export type TierFloor = { readonly tier: ProcessTierName; readonly where: () => Promise<string> };
 
 /** A tier of commands that can also run long-lived ones. */
 export type HoldingTier = Tier & {
@@ -43,7 +46,7 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
     if (kit.runAs === null || checked.process === null) return null;
     const { workspace } = checked.process.terms;
     const lack = await fileSystems.lackOf(workspace, () => tryTier(found, kit, workspace));
-    return lack === null ? null : lackOf(checked, lack);
+    return lack === null ? null : lackOf(checked, lack, kit.floor);
   };
   return {
     hold: async (id, terms) => {
@@ -54,7 +57,7 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
     },
     refusal: async (checked) => {
       const found = await health.look();
-      if (!found.ok) return lackOf(checked, found.problem);
+      if (!found.ok) return lackOf(checked, found.problem, kit.floor);
       return planRefusal(found.value.tier, checked, kit) ?? (await placeRefusal(found.value, checked));
     },
     describe: async (checked) => {
@@ -105,8 +108,21 @@ function describe(tier: Found['tier'], terms: ProcessTerms, kit: TiersKit): Plan
   return { executor: tier.executor, limits: terms.limits, words, args, told };
 }
 
-function lackOf({ tool, tier }: CheckedCall, { why, fix }: Lack): Refused {
-  return refuse('tier/unenforceable', `Cannot run ${tool.id} in tier ${tier}: ${why}`, fix);
+/** Boundary: never in a weaker tier instead; where the configuration is why there is none, it is named. */
+async function lackOf(
+  { tool, tier }: CheckedCall,
+  { why, fix }: Lack,
+  floor: TierFloor | undefined,
+): Promise<Refused> {
+  const cannot = `Cannot run ${tool.id} in tier ${tier}: ${why}`;
+  const weaker = PROCESS_TIER_NAMES.filter((name) => floor !== undefined && isWeaker(name, floor.tier));
+  if (floor === undefined || weaker.length === 0) return refuse('tier/unenforceable', cannot, fix);
+  const [first] = weaker;
+  return refuse(
+    'tier/unenforceable',
+    `${await floor.where()}: ${cannot}, and process.tier_floor = "${floor.tier}" permits no weaker tier`,
+    `${fix} Or set process.tier_floor = "${first}" and ask for tier "${first}", which does not confine a command.`,
+  );
 }
 
 /** A missing requirement is checked again after this long, so that a fix takes effect without a restart. */

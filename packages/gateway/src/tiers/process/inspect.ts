@@ -1,7 +1,10 @@
 /** What the tiers of commands enforce on this machine, for display: each row was tried, not inferred from a version. */
+
+import { PROCESS_TIER_NAMES } from '../../core/process.ts';
 import type { Probe } from '../cgroup/cgroups.ts';
 import { type Attempt, faultWords, tryLandlock, tryNamespaces } from './attempt.ts';
 import { fixOf, forbiddingSetting, type ReadSetting } from './fixes.table.ts';
+import type { TierFloor } from './index.ts';
 import { findLauncher, type Program, textOf } from './machine.ts';
 import { lackRow, type ProbeOptions, type ProcessTier, row, shortDigest, type TierRow } from './tier.ts';
 import { PROCESS_TIERS } from './tiers.table.ts';
@@ -11,7 +14,7 @@ export type { TierRow } from './tier.ts';
 
 export type Inspection = {
   readonly options: ProbeOptions;
-  readonly kit: TrialKit;
+  readonly kit: TrialKit & { readonly floor?: Pick<TierFloor, 'tier'> };
   readonly probeCgroups: () => Probe;
 };
 
@@ -32,6 +35,7 @@ export async function inspectTiers({ options, kit, probeCgroups }: Inspection): 
         ...(found.ok ? found.value.rows : []),
         ...isolationRows(tier, trial),
         trialRow(tier, trial),
+        ...floorRows(tier, trial, kit.floor?.tier),
       ];
       return { trial, rows };
     }),
@@ -109,4 +113,12 @@ function trialRow({ name, enforces }: ProcessTier, trial: Trial): TierRow {
   if (trial.ok)
     return row(name, TRIAL_ROW, `a run succeeded and reported from inside that it has ${enforces}`);
   return lackRow(name, TRIAL_ROW, { why: `run failed: ${trial.problem.why}`, fix: trial.problem.fix });
+}
+
+/** A floor that cannot be reached here: no command runs, since none may run in a weaker tier. */
+function floorRows({ name }: ProcessTier, trial: Trial, floor: string | undefined): readonly TierRow[] {
+  if (name !== floor || name === PROCESS_TIER_NAMES[0] || trial.ok) return [];
+  const why = `is "${floor}" in palisade.toml, which this machine cannot reach: no command runs`;
+  const fix = `${trial.problem.fix} Or set process.tier_floor = "${PROCESS_TIER_NAMES[0]}".`;
+  return [lackRow(name, 'process.tier_floor', { why, fix })];
 }

@@ -12,7 +12,7 @@ import type { Recordings } from '../undo/recordings.ts';
 import { LeftRuns, type LeftRunsOptions, processIdentity } from '../workspace/left-runs.ts';
 import { Baselines } from '../workspace/overlaps.ts';
 import { RunFiles } from '../workspace/run-files.ts';
-import { commandTiers } from './index.ts';
+import { commandTiers, type TierFloor } from './index.ts';
 import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
 import type { TierRow } from './tier.ts';
@@ -30,6 +30,8 @@ type CommandOptions = {
   /** How many warm sandboxes are kept for each workspace. */
   readonly warm: number;
   readonly networks: Networks;
+  /** Left out: any tier may be asked for. */
+  readonly floor?: TierFloor;
   /** The folder for what runs wrote to protected files. */
   readonly quarantine: string;
   /** Records what commands change; left out or null: that is off. */
@@ -93,7 +95,19 @@ export function openCommands(options: CommandOptions): Commands {
   const starterOf = (launcher: string) => processIdentity(starter.pidOf(launcher));
   const shared = { clock, queue, runs, warm, closing, networks, baselines: new Baselines(), quarantine };
   const recordings = options.recordings ?? null;
-  const kit = { ...shared, leftRuns, recordings, starterOf, runAs, limits, nextTrial, start, makeGroup };
+  const floor = options.floor === undefined ? {} : { floor: options.floor };
+  const kit = {
+    ...shared,
+    ...floor,
+    leftRuns,
+    recordings,
+    starterOf,
+    runAs,
+    limits,
+    nextTrial,
+    start,
+    makeGroup,
+  };
   const inspect = () => inspectTiers({ options: probeOptions, kit, probeCgroups: cgroups.probe });
   const close = async () => {
     await Promise.all([warm.close(), closing.finish()]);

@@ -201,8 +201,8 @@ describe('the limits of palisade wasm run', () => {
   });
 
   test.each([
-    ['--fuel', '10000001', '`limits.fuel` of palisade.toml is 10000000, expected at most that'],
-    ['--memory', '65m', '`limits.memory_bytes` of palisade.toml is 67108864, expected at most that'],
+    ['--fuel', '10000001', '`wasm.fuel` of palisade.toml is 10000000, expected at most that'],
+    ['--memory', '65m', '`wasm.memory_bytes` of palisade.toml is 67108864, expected at most that'],
   ])('are not lowered in silence: %s %s is refused', async (flag, value, why) => {
     const before = await recordsIn(starters);
     const { status, err } = await run(echo, [flag, value]);

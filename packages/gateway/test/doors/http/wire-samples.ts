@@ -222,6 +222,7 @@ export const SAMPLES: Wire.Replies = {
     ...{ principal: 'agent:ada', tool: 'math.add', verdict: 'ask', setDigest: HASH, decidedBy: [policy] },
     from: { device: 'build-7', channel: null, session: null },
     errors: [{ policy: null, message: 'x' }],
+    capabilities: ['Network'],
     policies: [{ ...policy, matched: true, parts: [{ kind: 'when', text: 'x', state: 'differs' }] }],
     ...{ approvalWouldHelp: true, differences: ['x'], approval: { id: 'apr_1', state: 'pending' } },
   },

@@ -38,7 +38,7 @@ async function openSetup() {
   };
   const servers = { sessions, ruleOf: () => ({ elicitation: 'on' }) } as unknown as UpstreamServers;
   const tool = makeTool('files.clear', async () => ({}), {
-    executor: { kind: 'upstream', upstream: 'files', tool: 'clear' },
+    executor: { kind: 'upstream', upstream: 'files', tool: 'clear', tags: [] },
     artifacts: [{ name: 'definitions', sha256: session.offered as never }],
     isMcpResult: true,
     outputSchema: {},

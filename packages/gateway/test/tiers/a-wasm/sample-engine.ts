@@ -36,6 +36,7 @@ export function engineStart(tier: 'b' | 'c'): () => ReturnType<typeof startEngin
     return startEngine({
       node: node.path,
       memoryBytes: 64 * MIB,
+      tableElements: 100_000,
       makeWorkspace: () => scratches.file(ENGINE_FILE, [BUILT]),
       hold: (_, terms) => commands.tiers[tier].hold(`engine-${engines}`, terms),
     });
@@ -44,10 +45,10 @@ export function engineStart(tier: 'b' | 'c'): () => ReturnType<typeof startEngin
 
 /** The form of a module, as an engine that has run nothing makes it. */
 export async function formOf(module: Uint8Array): Promise<Form> {
-  const { head, bytes } = await new GuestPool(new GatewayPipe(-1, -1), 64 * MIB).prepare(
-    { memoryBytes: sampleHead().limits.memoryBytes },
-    module,
-  );
+  const { head, bytes } = await new GuestPool(new GatewayPipe(-1, -1), {
+    memoryBytes: 64 * MIB,
+    tableElements: 100_000,
+  }).prepare({ memoryBytes: sampleHead().limits.memoryBytes }, module);
   if ('refused' in head) throw new Error(head.refused.message);
   return { ...head, bytes };
 }

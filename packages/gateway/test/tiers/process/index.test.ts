@@ -2,6 +2,7 @@ import { realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CheckedCall } from '../../../src/core/checked-call.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import { DEFAULT_LIMITS } from '../../../src/core/limits.ts';
 import { authorize } from '../../../src/policy/authorize.ts';
 import { LaunchQueue } from '../../../src/tiers/child/queue.ts';
@@ -18,20 +19,21 @@ const SECOND_MS = 1_000;
 function commandCall(workspace: string): CheckedCall {
   const executable = realpathSync('/bin/sh');
   const terms = sampleTerms({ workspace, executable, argv: ['sh', '-c', 'exit 0'], env: {} });
-  const facts = { kind: 'shell', tier: 'c', root: '/', paths: [], pathsTruncated: false, hosts: [] } as const;
+  const facts = {
+    kind: 'shell',
+    tier: 'c',
+    guard: null,
+    root: '/',
+    paths: [],
+    pathsTruncated: false,
+    hosts: [],
+  } as const;
   const process = { terms, facts, stillHolds: () => null, pathsStillHold: () => null };
   return { ...checkedCall(COUNT, { text: '' }), tier: 'c', process };
 }
 
-test('a tier whose sandbox breaks while the gateway runs is refused with the step, until it is mended', async () => {
-  const time = { addedMs: 0 };
-  const clock = { nowMs: () => 0, monotonicMs: () => performance.now() + time.addedMs };
-  const broken = join(openDirectory(), 'broken');
-  const bwrap = fakeBwrap('bubblewrap 0.8.0', [
-    `[ -e ${broken} ] && echo "bwrap: No permissions to create new namespace" >&2 && exit 1`,
-    'exec /usr/bin/bwrap "$@"',
-  ]);
-  const kit = {
+function kitWith(clock: Clock) {
+  return {
     ...trialKit({ readSetting: () => null }),
     clock,
     queue: new LaunchQueue({ width: 1, clock }),
@@ -44,6 +46,17 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     starterOf: () => '',
     quarantine: join(openDirectory(), 'quarantine'),
   };
+}
+
+test('a tier whose sandbox breaks while the gateway runs is refused with the step, until it is mended', async () => {
+  const time = { addedMs: 0 };
+  const clock = { nowMs: () => 0, monotonicMs: () => performance.now() + time.addedMs };
+  const broken = join(openDirectory(), 'broken');
+  const bwrap = fakeBwrap('bubblewrap 0.8.0', [
+    `[ -e ${broken} ] && echo "bwrap: No permissions to create new namespace" >&2 && exit 1`,
+    'exec /usr/bin/bwrap "$@"',
+  ]);
+  const kit = kitWith(clock);
   const { c } = commandTiers(kit, machine({ clock, bwraps: [bwrap] }));
   const call = commandCall(openDirectory());
   const engine = engineWith(PERMIT_ALL);
@@ -72,4 +85,25 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
   time.addedMs += 10 * SECOND_MS;
   expect(await c.refusal?.(call)).toBeNull();
   expect((await run()).ending).toMatchObject({ status: 'ok' });
+});
+
+test('a floor that the machine cannot reach refuses with its place in the configuration, and runs nothing weaker', async () => {
+  const clock = { nowMs: () => 0, monotonicMs: () => performance.now() };
+  const lacking = machine({ clock, bwraps: ['/nonexistent/bwrap'] });
+  const call = commandCall(openDirectory());
+  const floor = { tier: 'c', where: async () => 'palisade.toml:2:14' } as const;
+  const { c } = commandTiers({ ...kitWith(clock), floor }, lacking);
+  expect(await c.refusal?.(call)).toMatchObject({
+    code: 'tier/unenforceable',
+    message: expect.stringMatching(
+      /^palisade\.toml:2:14: Cannot run .* in tier c: .*, and process\.tier_floor = "c" permits no weaker tier$/,
+    ),
+    remedy: expect.stringMatching(
+      / Or set process\.tier_floor = "b" and ask for tier "b", which does not confine/,
+    ),
+  });
+  const without = commandTiers(kitWith(clock), lacking);
+  const refused = await without.c.refusal?.(call);
+  expect(refused).toMatchObject({ code: 'tier/unenforceable' });
+  expect(refused?.message).not.toContain('tier_floor');
 });

@@ -104,11 +104,11 @@ async function openWith({ openGateway }: Invocation, tool: Tool, limits: LocalRu
 
 function requireWithin(config: Config, { fuel = 0, memoryBytes = 0 }: LocalRun['limits']): void {
   const rows = [
-    ['fuel', 'fuel', fuel, config.limits.fuel, config.ceilings.fuel],
-    ['memory', 'memory_bytes', memoryBytes, config.limits.memoryBytes, config.ceilings.memoryBytes],
+    ['fuel', 'fuel', fuel, config.wasm.fuel, config.ceilings.fuel],
+    ['memory', 'memory_bytes', memoryBytes, config.wasm.memoryBytes, config.ceilings.memoryBytes],
   ] as const;
   for (const [flag, key, asked, limit, ceiling] of rows) {
-    const [most, section] = limit <= ceiling ? [limit, 'limits'] : [ceiling, 'ceilings'];
+    const [most, section] = limit <= ceiling ? [limit, 'wasm'] : [ceiling, 'ceilings'];
     if (asked <= most) continue;
     throw wrongUsage(
       `Cannot use --${flag} "${asked}": \`${section}.${key}\` of palisade.toml is ${most}, expected at most that`,

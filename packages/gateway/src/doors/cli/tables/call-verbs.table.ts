@@ -151,9 +151,9 @@ export const CALL_VERBS: readonly Verb[] = verbs({
         'The JSON Schema of the input; an input that does not match is refused before anything runs.',
       'output-schema FILE': 'The JSON Schema of the output; an output that does not match is a failure.',
       'no-record': 'Do not store what a replay of the call needs; the receipt says so.',
-      'fuel N': 'The most fuel it may use (default and maximum: `limits.fuel` of palisade.toml).',
+      'fuel N': 'The most fuel it may use (default and maximum: `wasm.fuel` of palisade.toml).',
       'memory SIZE':
-        'The most memory it may use, as 64k, 16m or 1g (default and maximum: `limits.memory_bytes`).',
+        'The most memory it may use, as 64k, 16m or 1g (default and maximum: `wasm.memory_bytes`).',
       ...TIMEOUT,
       'dry-run': 'Show what would be run and what the policies decide.',
       ...AS,

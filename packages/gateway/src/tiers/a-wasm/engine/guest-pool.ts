@@ -59,15 +59,15 @@ export class GuestPool {
   readonly #modules = new Map<string, Module>();
   readonly #pools = new Map<string, Pool>();
 
-  constructor(pipe: GatewayPipe, memoryBytes: number) {
+  constructor(pipe: GatewayPipe, most: { readonly memoryBytes: number; readonly tableElements: number }) {
     this.#pipe = pipe;
     // The limits come with the call.
-    const limits = { memoryBytes, fuel: CEILINGS.fuel };
+    const limits = { ...most, fuel: CEILINGS.fuel };
     this.#engine = createEngine({
       form: FORM,
       deterministic: FACTS.isDeterministic,
       limits,
-      totalMemoryBytes: memoryBytes + KEPT_BYTES,
+      totalMemoryBytes: most.memoryBytes + KEPT_BYTES,
     });
   }
 

@@ -12,11 +12,11 @@ import { GatewayPipe } from './pipe.ts';
 import type { CallHead, ModuleHead, PrepareHead } from './protocol.ts';
 
 const MIB = 1024 * 1024;
-const [input = 3, output = 4, memoryBytes = 64 * MIB] = process.argv.slice(2).map(Number);
+const [input = 3, output = 4, memoryBytes = 64 * MIB, tableElements = 0] = process.argv.slice(2).map(Number);
 
 async function serve(): Promise<void> {
   const pipe = new GatewayPipe(input, output);
-  const guests = new GuestPool(pipe, memoryBytes);
+  const guests = new GuestPool(pipe, { memoryBytes, tableElements });
   pipe.send('ready', {});
   for (let frame = pipe.next(); frame !== null; frame = pipe.next()) {
     if (frame.kind === 'module') guests.keep(frame.head as ModuleHead, frame.bytes);
