@@ -3,6 +3,7 @@ import { CodedError, Withdrawn } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
+import type { AnswerRequest } from '../../core/wasm.ts';
 import { type Written, writeDown } from '../../recordings/recordings.ts';
 import { type CallContext, type RunContext, type RunEnding, type RunResult, TierFault } from '../tier.ts';
 import { CallNetwork } from './call-network.ts';
@@ -31,6 +32,9 @@ export class WasmRun {
   readonly #startedMs: number;
   readonly #recorder: Recorder;
   readonly #network: CallNetwork;
+  /** In a test: answers requests, and counts them. */
+  readonly #answerRequest: AnswerRequest | null;
+  #answered = 0;
   #engine: EngineProcess | null = null;
   #hasBegun = false;
   #written: Written | string = 'none';
@@ -39,12 +43,19 @@ export class WasmRun {
   #stopped: StopCode | null = null;
 
   constructor(options: RunOptions, job: LoggedJob) {
-    const { isRecorded = true, grants } = job.program;
+    const { isRecorded = true, grants, answerRequest } = job.program;
     this.#options = options;
     this.#job = job;
     this.#startedMs = options.clock.monotonicMs();
     this.#recorder = new Recorder(isRecorded);
     this.#network = new CallNetwork(grants.http.filter((entry) => entry !== null));
+    this.#answerRequest =
+      answerRequest === undefined
+        ? null
+        : (asked) => {
+            this.#answered += 1;
+            return answerRequest(asked);
+          };
   }
 
   async run(context: RunContext): Promise<RunResult> {
@@ -119,6 +130,7 @@ export class WasmRun {
       egressBytes: limits.egressBytes,
       network: this.#network,
       recorder: this.#recorder,
+      answerRequest: this.#answerRequest,
       onDenied: () => {
         this.#denied += 1;
       },
@@ -197,7 +209,9 @@ export class WasmRun {
 
   #soFar({ fuel, outputBytes, facts }: Used): Omit<RunResult, 'ending'> {
     const wallMs = Math.ceil(this.#options.clock.monotonicMs() - this.#startedMs);
-    const network = this.#hasBegun ? this.#network.report() : null;
+    // Boundary: in a test nothing was on a network, and a receipt must not read as if something was.
+    const isTest = this.#answerRequest !== null;
+    const network = this.#hasBegun && !isTest ? this.#network.report() : null;
     const written = this.#written;
     const interrupted = this.#interrupted;
     return {
@@ -210,6 +224,7 @@ export class WasmRun {
           ...prefixed(this.#engine?.isolation ?? {}),
           ...network?.isolation,
           ...facts,
+          ...(isTest ? { requestsAnsweredByFixtures: this.#answered } : {}),
           hostCallsDenied: this.#denied,
           ...(interrupted === null
             ? {}

@@ -1,10 +1,11 @@
 import { CodedError } from '../../../core/coded-error.ts';
-import { sentenceOf } from '../../../core/result.ts';
+import { type Problem, sentenceOf } from '../../../core/result.ts';
 import { parseCases } from '../../../skills/audit/cases.ts';
+import { parseFixtures } from '../../../skills/http-fixtures.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
 import { readProse } from '../../../skills/manifest/prose.ts';
-import { type Entries, PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
+import { type Entries, FIXTURES_FILE, PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
 import type { SourceProblem } from '../printer.ts';
 import { manifestBytes, packedPaths, readEntry, readFolderFile } from './folder.ts';
 
@@ -36,6 +37,7 @@ export async function checkFolder(folder: string) {
     ...files.problems,
     ...(await schemaProblems(manifest)),
     ...caseProblems(files.entries, manifest),
+    ...fixtureProblems(files.entries),
     ...moduleProblems(files.entries),
   ];
   return { manifest, problems, warnings: files.warnings };
@@ -89,9 +91,17 @@ async function schemaProblems({ tools }: Manifest): Promise<readonly FolderProbl
 
 function caseProblems(entries: Entries, manifest: Manifest): readonly FolderProblem[] {
   const parsed = parseCases(entries, manifest);
-  if (parsed.ok) return [];
-  const { file, position = { line: null, column: null }, hint = null } = parsed.problem;
-  return [{ file, ...position, message: sentenceOf(parsed.problem), hint }];
+  return parsed.ok ? [] : [problemIn(parsed.problem.file, parsed.problem)];
+}
+
+function fixtureProblems(entries: Entries): readonly FolderProblem[] {
+  const parsed = parseFixtures(entries);
+  return parsed.ok ? [] : [problemIn(FIXTURES_FILE, parsed.problem)];
+}
+
+function problemIn(file: string, problem: Problem): FolderProblem {
+  const { position = { line: null, column: null }, hint = null } = problem;
+  return { file, ...position, message: sentenceOf(problem), hint };
 }
 
 /** What packing would refuse; whether a module is valid is for the audit to find. */

@@ -158,6 +158,24 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
     examples: ['palisade skill build', 'palisade skill build text --tools ~/compilers'],
     load: async () => (await import('../nouns/skill-build.ts')).build,
   },
+  'skill dev [DIR]': {
+    sentence: 'Watch the folder of a skill: build, check and test it again after each change, until Ctrl-C.',
+    flags: {
+      once: 'One round for the folder as it is; the exit status tells how it ended.',
+      'call TOOL': 'Call this tool of the skill after each build that passes the checks.',
+      'input JSON': 'The input of --call as JSON, @FILE, or - for standard input (default: {}).',
+      'with-capabilities':
+        'Grant what it requests, except hosts and secrets, and also run the cases that need it.',
+      'tools FOLDER': 'Where the compiler is installed, if it is neither in DIR nor next to palisade.',
+      ...AS,
+    },
+    examples: [
+      'palisade skill dev',
+      `palisade skill dev text --call count --input '{"text":"two words"}'`,
+      'palisade skill dev text --once --json',
+    ],
+    load: async () => (await import('../nouns/skill-dev.ts')).dev,
+  },
   'skill test [DIR|PACKAGE]': {
     sentence:
       'Run the test cases of a skill or a package without any capability; exits with 1 when one fails.',
