@@ -67,7 +67,8 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
       'fuel N': 'Less fuel per call than it requests.',
       'memory SIZE': 'Less memory than it requests, as 64k, 16m or 1g.',
       'timeout TIME': 'Less time than it requests, as 500ms, 10s or 2m.',
-      'config KEY=VALUE...': 'A value of its configuration; may be repeated.',
+      'config KEY=VALUE...':
+        'A value of its configuration, which is kept when a later version is approved; may be repeated.',
       'no-enable': 'Approve it without enabling it.',
       'accept-findings': 'Accept the warnings of the audit; required with --yes where there are any.',
       ...REASON,
