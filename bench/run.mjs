@@ -28,6 +28,7 @@ const BENCHES = [
   'modules',
   'egress',
   'skills',
+  'skill-dev',
   'doors',
 ];
 const results = join(root, 'bench/results');

@@ -599,6 +599,12 @@ export type Schemas = {
         readonly what: readonly string[];
       }[];
     };
+    /** The values that are kept when it is approved, and the keys that are new or gone. */
+    readonly config: {
+      readonly kept: { readonly [key: string]: string };
+      readonly added: readonly string[];
+      readonly removed: readonly string[];
+    };
     readonly prose: {
       readonly changed: boolean;
       readonly lines: readonly string[];
@@ -1273,7 +1279,7 @@ export type Bodies = {
       readonly fuel?: number | undefined;
       readonly memoryBytes?: number | undefined;
     } | undefined;
-    /** The values that it asks the operator for. */
+    /** The values that it asks the operator for; what is left out is kept from the version before. */
     readonly config?: { readonly [key: string]: string } | undefined;
     /** The approver has read the warnings of the audit. */
     readonly acceptFindings?: boolean | undefined;

@@ -112,7 +112,30 @@ export type WasmProgram = {
   readonly isRecorded?: boolean;
   /** True: its channels are those of its skill alone, as for a test case. */
   readonly isAlone?: boolean;
+  /** Answers its requests in a test, so that none is sent; left out: requests are made. */
+  readonly answerRequest?: AnswerRequest;
 };
+
+/** A request of a guest in a test that its entry allows; a secret stands in a header as `[secret NAME]`. */
+export type TestRequest = {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+};
+
+export const TEST_FAILURES = ['denied', 'unavailable', 'tooSlow', 'tooLarge'] as const;
+
+/** What a test answers: a response, or the error that the guest gets. */
+export type TestAnswer =
+  | { readonly error: (typeof TEST_FAILURES)[number] }
+  | {
+      readonly status: number;
+      readonly headers: readonly (readonly [name: string, value: string])[];
+      readonly body: Uint8Array;
+    };
+
+export type AnswerRequest = (request: TestRequest) => TestAnswer;
 
 /** One grammar from manifest to configuration to run: no separator, quote or upper case, no dot or dash at an end. */
 const CAPABILITY_NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;

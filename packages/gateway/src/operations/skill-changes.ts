@@ -40,7 +40,10 @@ const approveInput = z.strictObject({
     })
     .default({})
     .describe('Less than it asks for.'),
-  config: z.record(z.string(), z.string()).default({}).describe('The values that it asks the operator for.'),
+  config: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('The values that it asks the operator for; what is left out is kept from the version before.'),
   acceptFindings: z.boolean().default(false).describe('The approver has read the warnings of the audit.'),
   enable: z.boolean().default(true).describe('Whether it is switched on at once.'),
   asShown: z

@@ -159,6 +159,9 @@ const difference = {
     removed: names,
     changed: z.array(z.object({ id: z.string(), what: names })),
   }),
+  config: z
+    .object({ kept: z.record(z.string(), z.string()), added: names, removed: names })
+    .describe('The values that are kept when it is approved, and the keys that are new or gone.'),
   prose: z.object({ changed: z.boolean(), lines: names }),
 };
 

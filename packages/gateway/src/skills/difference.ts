@@ -1,7 +1,7 @@
 import { canonicalize } from '@palisade/sdk';
 import type { Risk } from '../core/tool.ts';
 import { termsOf } from './capabilities/kinds.ts';
-import { type SkillGrant, wholeGrant } from './grant.ts';
+import { keptConfig, type SkillGrant, wholeGrant } from './grant.ts';
 import { differenceOfLines } from './line-difference.ts';
 import type { Manifest, ManifestTool } from './manifest/manifest.ts';
 
@@ -38,6 +38,7 @@ export function differenceOf(before: Before, after: After) {
     quotas,
     reviewers,
     tools,
+    config: configChanges(before, after.manifest),
     prose: { changed: before.prose !== after.prose, lines },
   };
 }
@@ -50,6 +51,13 @@ function capabilitiesIn(manifest: Manifest, grant = wholeGrant(manifest)): reado
 function difference(before: readonly string[], after: readonly string[]) {
   const missingIn = (other: readonly string[]) => (each: string) => !other.includes(each);
   return { added: after.filter(missingIn(before)), removed: before.filter(missingIn(after)) };
+}
+
+/** What becomes of the operator's values: those that are kept, the keys without one, and the keys that are gone. */
+function configChanges({ manifest, grant }: Before, after: Manifest) {
+  const { kept } = keptConfig(grant, after);
+  const { added, removed } = difference(manifest.asks.config ?? [], after.asks.config ?? []);
+  return { kept, added, removed };
 }
 
 /** Null: the skill names none, and has what the gateway gives. */

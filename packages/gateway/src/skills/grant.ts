@@ -59,6 +59,16 @@ export function narrowGrant(manifest: Manifest, narrowing: Narrowing): SkillGran
   };
 }
 
+/** The values that an earlier grant has for keys that are asked for again, and the keys that are not any more. */
+export function keptConfig(before: SkillGrant | null, { asks }: Pick<Manifest, 'asks'>) {
+  const values = Object.entries(before?.wasm.config ?? {});
+  const isAsked = ([key]: readonly [string, string]) => asks.config?.includes(key) === true;
+  return {
+    kept: Object.fromEntries(values.filter(isAsked)),
+    dropped: values.filter((each) => !isAsked(each)).map(([key]) => key),
+  };
+}
+
 /** The decision of a grant on one thing that is requested. */
 export function askStateOf({ terms }: SpelledAsk, grant: SkillGrant | null): AskState {
   if (grant === null) return { stand: 'open', granted: [] };

@@ -26,6 +26,14 @@ export const MANIFEST_LIMITS = {
 /** Of the test cases of a package: all of them, and one file of them. */
 export const CASE_LIMITS = { cases: 256, nameChars: 200, fileBytes: 4 * 1024 * 1024, levels: 64 } as const;
 
+/** Of the answers to requests of test cases; a guest may cause a miss with every request. */
+export const FIXTURE_LIMITS = {
+  fixtures: 256,
+  fileBytes: 4 * 1024 * 1024,
+  levels: 64,
+  shownMisses: 3,
+} as const;
+
 /** Of SKILL.md. */
 export const PROSE_LIMITS = { fileBytes: 256 * 1024, nameChars: 64 } as const;
 

@@ -22,6 +22,7 @@ describe('differenceOf()', () => {
       quotas: [],
       reviewers: null,
       tools: { added: [], removed: [], changed: [] },
+      config: { kept: {}, added: [], removed: [] },
       prose: { changed: false, lines: [] },
     });
   });

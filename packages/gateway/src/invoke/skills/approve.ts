@@ -6,13 +6,14 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { digestValue } from '../../core/digest.ts';
 import { formatPrincipal } from '../../core/principal.ts';
+import { orElse } from '../../core/result.ts';
 import { count } from '../../skills/audit/module/words.ts';
-import { type Narrowing, narrowGrant, type SkillGrant } from '../../skills/grant.ts';
-import { skillAt } from '../../skills/index/read.ts';
+import { keptConfig, type Narrowing, narrowGrant, type SkillGrant } from '../../skills/grant.ts';
+import { activeOf, skillAt, versionsOf } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
 import { changeVersion } from '../../skills/index/write.ts';
 import { nextState } from '../../skills/lifecycle.ts';
-import type { Transaction } from '../../store/transaction.ts';
+import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
 import { activate, reviewersFor } from './change.ts';
 import { storedPackage, trustOf } from './examine.ts';
@@ -48,7 +49,8 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
   requireAsShown(skill, approving.asShown ?? skill);
   nextState(skill.state, 'approve', skill);
   const { manifest, trust } = skill;
-  const grant = narrowGrant(manifest, approving);
+  const { kept } = configBefore(gateway.store, skill);
+  const grant = narrowGrant(manifest, { ...approving, config: { ...kept, ...approving.config } });
   const decide = () => {
     const about = { manifest, trust, grant, standing: standingOf(skill) };
     const decidedBy = requireAct(gateway, 'approveSkill', approving, about);
@@ -67,6 +69,19 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
   const approved = await recordDenial(gateway, () => gateway.store.commit(approve));
   gateway.skills.running.look();
   return approved;
+}
+
+/** The configuration of the version that runs, else of the newest other one with a grant, as far as it is kept. */
+export function configBefore(reader: Reader, { id, version, manifest }: InstalledSkill) {
+  const active = activeOf(reader, id);
+  const others = versionsOf(reader, id).map((each) => each.version);
+  const candidates = [...(active === null ? [] : [active]), ...others].filter((each) => each !== version);
+  for (const candidate of candidates) {
+    // A row that was tampered with gives no values.
+    const grant = orElse(() => skillAt(reader, id, candidate)?.grant ?? null, null);
+    if (grant !== null) return { from: candidate, ...keptConfig(grant, manifest) };
+  }
+  return { from: null, kept: {}, dropped: [] };
 }
 
 /** Boundary: what was reviewed is what is approved; any later change needs another approval. */

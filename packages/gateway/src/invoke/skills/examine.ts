@@ -1,6 +1,4 @@
 import { CodedError } from '../../core/coded-error.ts';
-import type { JsonSchema } from '../../core/tool.ts';
-import type { Schemas } from '../../registry/schema.ts';
 import { findingsIn, harmless, reportOf, subjectOf } from '../../skills/audit/audit.ts';
 import type { AuditBench, AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
 import { importsOf } from '../../skills/audit/module/module-subject.ts';
@@ -101,23 +99,28 @@ const ABI: AuditBench['abi'] = {
   functions: ABI_FUNCTIONS.map((row) => ({ name: row.name, type: typeOf(row), needs: row.needs })),
 };
 
+/** What the modules of a package are looked at with; it is the same for all gateways of a version. */
+export const MODULE_BENCH: Pick<AuditBench, 'abi' | 'linkComponent'> = {
+  abi: ABI,
+  linkComponent: (component) => {
+    const { bytes, imports } = linkToWorld(component);
+    const rows = imports.map((each) => ({ each, row: worldRow(each) }));
+    const judged = rows.map(({ each, row }) => ({
+      ...each,
+      need: row ? needOf(row) : null,
+      abi: row?.abi,
+    }));
+    return { bytes, imports: judged };
+  },
+};
+
 /** The inputs of an audit for one package, in the current state of the gateway. */
 export async function auditBench(gateway: Gateway, pkg: SkillPackage): Promise<AuditBench> {
   const { Schemas } = await import('../../registry/schema.ts');
   const schemas = new Schemas();
   return {
-    abi: ABI,
-    linkComponent: (component) => {
-      const { bytes, imports } = linkToWorld(component);
-      const rows = imports.map((each) => ({ each, row: worldRow(each) }));
-      const judged = rows.map(({ each, row }) => ({
-        ...each,
-        need: row ? needOf(row) : null,
-        abi: row?.abi,
-      }));
-      return { bytes, imports: judged };
-    },
-    schemaProblem: (schema) => schemaProblem(schemas, schema),
+    ...MODULE_BENCH,
+    schemaProblem: (schema) => schemas.problemOf(schema),
     trust: trustOf(gateway.store, pkg, { nowMs: gateway.clock.nowMs(), use: 'load' }),
     advisories: gateway.skills.terms.advisories(),
     palisade: gateway.version,
@@ -132,15 +135,6 @@ export function trustOf(
 ): TrustVerdict {
   const { publisher } = manifest;
   return trustFor(keysOf(reader, publisher), { ...asked, publisher, keyId: signer?.keyId ?? null });
-}
-
-function schemaProblem(schemas: Schemas, schema: JsonSchema): string | null {
-  try {
-    schemas.compile(schema);
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }
 
 function typeOf({ params, result }: AbiFunction): string {

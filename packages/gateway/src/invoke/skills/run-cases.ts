@@ -1,8 +1,9 @@
 /**
  * The test cases of a package, each a call like every other: the policies judge it as a call of the tester, budgets are
  * charged, and it has a receipt. Its tools are named `test.…` and exist only while the cases run. Without capabilities
- * every request of a guest is denied; with them it has storage and channels of a skill that no one else uses, and still
- * reaches no host and gets no secret.
+ * every request of a guest is denied; with them it has storage and channels of a skill that no one else uses. It reaches
+ * no host and gets no secret either way: the requests of a case that needs them are answered by the fixtures of the
+ * package, where they may be used and it has some.
  */
 import { canonicalize } from '@palisade/sdk';
 import type { ToolCall } from '../../core/call.ts';
@@ -14,12 +15,16 @@ import type { Outcome } from '../../core/outcome.ts';
 import { formatProblem } from '../../core/shape-problem.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import type { Tool } from '../../core/tool.ts';
+import type { WasmProgram } from '../../core/wasm.ts';
 import { skillTools } from '../../registry/skill-tool.ts';
 import { parseCases, type SkillCase } from '../../skills/audit/cases.ts';
+import { withholdingsOf } from '../../skills/capabilities/kinds.ts';
 import { narrowGrant, type SkillGrant } from '../../skills/grant.ts';
+import { answersFrom, parseFixtures } from '../../skills/http-fixtures.ts';
 import type { Manifest } from '../../skills/manifest/manifest.ts';
-import type { SkillPackage } from '../../skills/package/skill-package.ts';
+import { FIXTURES_FILE, type SkillPackage } from '../../skills/package/skill-package.ts';
 import { Space } from '../../storage/space.ts';
+import type { Ended } from '../finish.ts';
 import type { Gateway } from '../gateway.ts';
 import { invoke } from '../invoke.ts';
 import type { Acting } from './skill-acts.ts';
@@ -27,10 +32,14 @@ import type { Acting } from './skill-acts.ts';
 export type CaseJob = Acting & {
   readonly pkg: SkillPackage;
   readonly withCapabilities: boolean;
+  /** Whether the package's fixtures answer the requests of cases that need http. */
+  readonly withFixtures?: boolean;
   readonly signal: AbortSignal;
   /** No case starts after this many milliseconds; left out: all of them start. */
   readonly mostMs?: number;
   readonly onCase?: (result: CaseResult) => void;
+  /** The lines that guests log, as they come. */
+  readonly onLog?: (lines: string) => void;
 };
 
 export type CaseResult = {
@@ -47,8 +56,8 @@ export type CaseResult = {
 const PREFIX = 'test.';
 const CATEGORY = 'skill-test';
 const DOOR = 'test';
-/** What even a case with capabilities does not get: another machine, or a secret. */
-const NEVER: ReadonlySet<string> = new Set(['http', 'secret']);
+/** What no case gets, but fixtures can stand for: another machine, and a secret that is only sent to it. */
+const BY_FIXTURES: ReadonlySet<string> = new Set(['http', 'secret']);
 const NONE = { limits: {}, config: {} } as const;
 const LATE = 'the cases before it took too long';
 /** The longest text of a difference that is displayed. */
@@ -56,23 +65,14 @@ const MOST_SHOWN_CHARS = 400;
 
 /** Runs every case in order; a package may have none. Throws where its cases cannot be read, or on cancellation. */
 export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly CaseResult[]> {
-  const { pkg, withCapabilities } = job;
+  const { pkg } = job;
   const { manifest } = pkg;
-  const parsed = parseCases(pkg.entries, manifest);
-  if (!parsed.ok) {
-    const why = formatProblem(parsed.problem, parsed.problem.file);
-    throw new CodedError('skill/invalid-package', `Cannot read the test cases of ${manifest.id}: ${why}`);
-  }
-  const skill = `${PREFIX}${makeId('s', gateway.clock.nowMs(), gateway.random)}`;
-  const grant = withCapabilities
-    ? testGrant(manifest)
-    : narrowGrant(manifest, { ...NONE, withhold: ['all'] });
-  const tools = testTools(pkg, grant, skill);
-  const bench = { ...gateway, registry: gateway.registry.with(tools) };
+  const cases = readCases(pkg);
+  const bench = openTestBench(gateway, job);
   const results: CaseResult[] = [];
   try {
     const untilMs = gateway.clock.monotonicMs() + (job.mostMs ?? Infinity);
-    for (const tried of parsed.value) {
+    for (const tried of cases) {
       const isLate = gateway.clock.monotonicMs() >= untilMs;
       const result = isLate ? notRun(tried, LATE) : await runCase(bench, job, tried);
       // Boundary: a cancelled case says nothing about the skill.
@@ -82,44 +82,131 @@ export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly
       results.push(result);
     }
   } finally {
-    if (withCapabilities) await clearStorage(gateway, job.tenant, skill);
+    await bench.close();
   }
   return results;
 }
 
-/** The capabilities that stay on this machine. */
-function testGrant(manifest: Manifest): SkillGrant {
-  const { asks } = manifest;
-  const reaching = [
-    ...asks.http.map((entry) => `http=${entry}`),
-    ...asks.secrets.map(({ name }) => `secret=${name}`),
-  ];
-  return narrowGrant(manifest, { ...NONE, withhold: [...new Set(reaching)] });
+export type TriedCall = Pick<Ended, 'callId' | 'outcome' | 'usage'> & {
+  readonly log: CallLog | null;
+  /** The requests that no fixture answered. */
+  readonly misses: readonly string[];
+};
+
+/** Calls one tool as a case that needs all that a test can give it would. */
+export async function tryTool(
+  gateway: Gateway,
+  job: CaseJob,
+  tried: Pick<SkillCase, 'tool' | 'inputText'>,
+): Promise<TriedCall> {
+  const bench = openTestBench(gateway, job);
+  try {
+    return await bench.call(tried, true);
+  } finally {
+    await bench.close();
+  }
 }
 
-function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonly Tool[] {
+function readCases(pkg: SkillPackage): readonly SkillCase[] {
+  const parsed = parseCases(pkg.entries, pkg.manifest);
+  if (parsed.ok) return parsed.value;
+  const { id } = pkg.manifest;
+  throw unreadable(`the test cases of ${id}`, formatProblem(parsed.problem, parsed.problem.file));
+}
+
+function readFixtures({ entries, manifest }: SkillPackage) {
+  const parsed = parseFixtures(entries);
+  if (parsed.ok) return parsed.value;
+  throw unreadable(`the fixtures of ${manifest.id}`, formatProblem(parsed.problem, FIXTURES_FILE));
+}
+
+function unreadable(what: string, why: string): CodedError {
+  return new CodedError('skill/invalid-package', `Cannot read ${what}: ${why}`);
+}
+
+/** The tools of a package under names of their own, as long as cases run. */
+type TestBench = {
+  readonly hasFixtures: boolean;
+  readonly call: (tried: Pick<SkillCase, 'tool' | 'inputText'>, mayRequest: boolean) => Promise<TriedCall>;
+  /** Removes what the cases stored. */
+  readonly close: () => Promise<void>;
+};
+
+function openTestBench(gateway: Gateway, job: CaseJob): TestBench {
+  const { pkg, withCapabilities, onLog } = job;
+  const { manifest } = pkg;
+  const skill = `${PREFIX}${makeId('s', gateway.clock.nowMs(), gateway.random)}`;
+  const fixtures = job.withFixtures === true ? readFixtures(pkg) : null;
+  const answers = fixtures === null ? null : answersFrom(fixtures);
+  const lineWith = (mayRequest: boolean) => {
+    const grant = testGrant(manifest, { withCapabilities, mayRequest });
+    const answerRequest = mayRequest && answers !== null ? { answerRequest: answers.answer } : {};
+    const tools = testTools(pkg, grant, { skill, isRecorded: false, isAlone: true, ...answerRequest });
+    return { ...gateway, registry: gateway.registry.with(tools) };
+  };
+  const [closed, open] = [lineWith(false), answers === null ? null : lineWith(true)];
+  const listeners =
+    onLog === undefined ? {} : { onOutput: (_: string, text: Uint8Array) => onLog(textOf(text)) };
+  return {
+    hasFixtures: answers !== null,
+    call: async (tried, mayRequest) => {
+      const line = mayRequest && open !== null ? open : closed;
+      const call = callOf(line, job, tried);
+      const { callId, outcome, usage, log = null } = await invoke(line, call, job.signal, listeners);
+      return { callId, outcome, usage, log, misses: answers?.takeMisses() ?? [] };
+    },
+    close: async () => {
+      if (withCapabilities) await clearStorage(gateway, job.tenant, skill);
+    },
+  };
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('utf8');
+}
+
+type TestTerms = Pick<CaseJob, 'withCapabilities'> & { readonly mayRequest: boolean };
+
+/** What stays on this machine, and with fixtures what they stand for; a secret that can be read never is. */
+function testGrant(manifest: Manifest, { withCapabilities, mayRequest }: TestTerms): SkillGrant {
+  const revealed = manifest.asks.secrets
+    .filter(({ mayReveal }) => mayReveal)
+    .map(({ name }) => `secret=${name}`);
+  const withhold = withholdingsOf(manifest).filter((word) => {
+    const isByFixtures = /^(?:http|secret|reveal)=/.test(word);
+    if (!isByFixtures) return !withCapabilities;
+    return !mayRequest || revealed.includes(word);
+  });
+  return narrowGrant(manifest, { ...NONE, withhold });
+}
+
+type TestProgram = Pick<WasmProgram, 'skill' | 'isRecorded' | 'isAlone' | 'answerRequest'>;
+
+function testTools(pkg: SkillPackage, grant: SkillGrant, test: TestProgram): readonly Tool[] {
   const { manifest, artifact, digests, entries } = pkg;
   const read = async (path: string) => entries.get(path) ?? new Uint8Array(0);
   return skillTools({ manifest, artifact, digests, grant, trust: 'operator', modules: undefined, read }).map(
     (tool) => {
       const { skill: _, executor, ...rest } = tool;
       if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is not a module`);
-      const program = { ...executor.program, skill, isRecorded: false, isAlone: true };
+      const program = { ...executor.program, ...test };
       return { ...rest, id: `${PREFIX}${tool.id}`, category: CATEGORY, executor: { kind: 'wasm', program } };
     },
   );
 }
 
-async function runCase(gateway: Gateway, job: CaseJob, tried: SkillCase): Promise<CaseResult> {
-  const missing = tried.needs.filter((need) => !job.withCapabilities || NEVER.has(need));
+async function runCase(bench: TestBench, job: CaseJob, tried: SkillCase): Promise<CaseResult> {
+  const isGiven = (need: string) => (BY_FIXTURES.has(need) ? bench.hasFixtures : job.withCapabilities);
+  const missing = tried.needs.filter((need) => !isGiven(need));
   if (missing.length > 0) return notRun(tried, `it needs ${missing.join(', ')}`);
-  const call = callOf(gateway, job, tried);
-  const { outcome, log = null } = await invoke(gateway, call, job.signal);
+  const mayRequest = tried.needs.some((need) => BY_FIXTURES.has(need));
+  const { callId, outcome, log, misses } = await bench.call(tried, mayRequest);
   if (outcome.status === 'refused' && isOurs(outcome.code))
-    return { ...notRun(tried, outcome.message), callId: call.id };
-  const why = differenceOf(tried, outcome);
+    return { ...notRun(tried, outcome.message), callId };
+  // What was not answered says more than what the tool made of it.
+  const why = misses[0] ?? differenceOf(tried, outcome);
   const fuel = outcome.status === 'refused' ? 0 : outcome.usage.fuel;
-  return { case: tried, verdict: why === null ? 'passed' : 'failed', why, callId: call.id, fuel, log };
+  return { case: tried, verdict: why === null ? 'passed' : 'failed', why, callId, fuel, log };
 }
 
 function notRun(tried: SkillCase, why: string): CaseResult {
@@ -131,7 +218,11 @@ function isOurs(code: string): boolean {
   return /^(?:policy|budget|store)\//.test(code);
 }
 
-function callOf({ clock, random }: Gateway, { pkg, by, tenant }: CaseJob, tried: SkillCase): ToolCall {
+function callOf(
+  { clock, random }: Pick<Gateway, 'clock' | 'random'>,
+  { pkg, by, tenant }: CaseJob,
+  tried: Pick<SkillCase, 'tool' | 'inputText'>,
+): ToolCall {
   const receivedAtMs = clock.nowMs();
   return {
     ...{

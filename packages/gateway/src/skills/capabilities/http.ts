@@ -93,13 +93,17 @@ export function rulesOf(entries: readonly (string | null)[]): readonly Rule[] {
   });
 }
 
-/** Whether every host that a secret is for can be reached by some entry at the port that the secret goes to. */
-export function isReachable(secretHost: Rule, allowed: readonly Rule[]): boolean {
+/** The entries by which every host that a secret is for can be reached, and whether one of them may carry the secret. */
+export function entriesFor(secretHost: Rule, allowed: readonly Rule[]) {
   const { place, ports } = secretHost;
   const port = ports?.length === 1 ? ports[0] : DEFAULT_PORTS.https;
-  return allowed.some(
+  const entries = allowed.filter(
     (rule) => coversPlace(rule.place, place) && port !== undefined && rule.ports?.includes(port) === true,
   );
+  // As it is when a request is made: never by an entry for http, and to port 80 only where an entry is for that alone.
+  const carries = ({ scheme, ports }: Rule) =>
+    scheme !== 'http' && (port !== DEFAULT_PORTS.http || ports?.length === 1);
+  return { entries, mayCarry: entries.some(carries) };
 }
 
 /** The hosts of the grants as policies see them: a name, `*.name`, an address or a range. */

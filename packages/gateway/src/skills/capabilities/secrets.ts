@@ -7,7 +7,7 @@ import { type Checked, listIn, tablesIn, textIn, textOf, textsIn } from '../mani
 import { choice, MOST_ASKED, tables, texts, within } from '../manifest/key-rows.ts';
 import { misfitIn } from '../manifest/texts.table.ts';
 import { type AskRow, type Capability, type CheckContext, parseNameAndMode, report } from './capability.ts';
-import { isReachable, reportWild, rulesOf } from './http.ts';
+import { entriesFor, reportWild, rulesOf } from './http.ts';
 
 const MOST_SECRETS = 64;
 const SCOPES = ['global', 'tenant', 'principal', 'skill'] as const satisfies readonly SecretScope[];
@@ -168,10 +168,14 @@ function checkSecretHosts(
     reportWild(rule, [...path, i], context);
     // An entry of the list that cannot be read may be the one that is meant.
     if (allowed === null || allowed.includes(null)) continue;
-    // Boundary: a secret never goes where the skill does not say that it goes.
-    if (!isReachable(rule, rulesOf(allowed))) {
+    // Boundary: a secret never goes where the skill does not say that it goes, nor where all can read it on its way.
+    const { entries, mayCarry } = entriesFor(rule, rulesOf(allowed));
+    if (entries.length === 0) {
       const is = `no entry of http_egress_allowlist lets ${quote(rule.entry)} be reached`;
       report(context, [...path, i], { is, expected: 'one that does; without a port that is 443' });
+    } else if (!mayCarry) {
+      const is = `${quote(rule.entry)} is reached by ${quote(entries[0]?.entry ?? '')} only, without encryption, and no secret is sent like that`;
+      report(context, [...path, i], { is, expected: 'an entry of http_egress_allowlist for https' });
     }
   }
 }

@@ -23,6 +23,9 @@ export const PACKAGE_FILES = {
 /** Where the test cases of a package are. */
 export const CASES_FOLDER = 'tests/';
 
+/** Where the answers to the requests of its test cases are. */
+export const FIXTURES_FILE = 'fixtures/http.json';
+
 /** A package whose archive is sound, whose manifest can be read, and whose signature, if it has one, is over every other byte. */
 export type SkillPackage = {
   /** Of the whole archive. */

@@ -6,6 +6,7 @@
  */
 import type { CallChannels, Channels } from '../../channels/channels.ts';
 import {
+  type AnswerRequest,
   CAPABILITY_KINDS,
   countOf,
   isCapabilityKind,
@@ -60,6 +61,7 @@ type HostOptions = {
   readonly network: CallNetwork;
   readonly recorder: Recorder;
   readonly denials: Denials;
+  readonly answerRequest: AnswerRequest | null;
   readonly onDenied: () => void;
   /** A value that the guest could get to know. */
   readonly onSecret: (name: string, value: string) => void;
@@ -119,13 +121,14 @@ export function openHostFunctions(
 
 function httpTerms(
   { clock, random, newLookup, own, trust }: WasmTierOptions,
-  { signal, egressBytes, network }: HostOptions,
+  { signal, egressBytes, network, answerRequest }: HostOptions,
 ): Omit<HttpTerms, 'secretOf'> {
   return {
     signal,
     clock,
     random,
     network,
+    answerRequest,
     resolve: { lookup: newLookup(), own: own(), lookupMs: LOOKUP_MS },
     ...(trust === undefined ? {} : { trust }),
     // Boundary: each request gets what the others of the call have left.

@@ -1,9 +1,18 @@
 import type { Random } from '../../core/clock.ts';
-import type { SecretGrant } from '../../core/wasm.ts';
+import type { AnswerRequest, SecretGrant } from '../../core/wasm.ts';
 import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../../egress/allowlist.ts';
-import { DEFAULT_PORTS, formatAuthority, type Host, parseHttpUrl } from '../../egress/authority.ts';
+import {
+  DEFAULT_PORTS,
+  formatAuthority,
+  formatUrl,
+  type Host,
+  parseHttpUrl,
+} from '../../egress/authority.ts';
+import { decide } from '../../egress/decide.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
 import type { FailureCode, FetchOutcome, FetchTerms } from '../../egress/fetch/outcome.ts';
+import { readRequest } from '../../egress/fetch/request.ts';
+import { DEFAULT_FETCH_LIMITS } from '../../egress/limits.ts';
 import { type BoundSecret, problemWithSecret } from '../../egress/secrets.ts';
 import { parseSecretHosts } from '../../runner/host-lists.ts';
 import { newScrubber } from '../../vault/scrub.ts';
@@ -25,6 +34,8 @@ export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets' | 'onDecision'> & {
   readonly random: Random;
   readonly secretOf: (handle: number) => HttpSecret | null;
   readonly network: CallNetwork;
+  /** In a test: answers what the entry allows, and nothing is sent. */
+  readonly answerRequest: AnswerRequest | null;
 };
 
 type Filled = Pick<HttpSecret, 'name' | 'mayReveal'> & {
@@ -59,6 +70,8 @@ export async function requestFor(
   const head = readHead(rawHead);
   if (head === null) return refuseWith('invalid');
   const list = listOf(entry);
+  if (terms.answerRequest !== null)
+    return answerInTest(head, list, { ...terms, body, answer: terms.answerRequest });
   const secret = head.secret === null ? null : await secretFor(head, list, terms);
   if (secret !== null && 'result' in secret) return secret;
   const target = targetOf(rawHead);
@@ -84,6 +97,35 @@ export async function requestFor(
   const { status, headers, url: last } = outcome;
   const answered = hidden === null ? outcome.body : withoutSecret(outcome.body, hidden);
   return answerWith(withHead({ status, headers, url: last }, answered));
+}
+
+type Test = Pick<HttpTerms, 'secretOf'> & { readonly body: Uint8Array; readonly answer: AnswerRequest };
+
+/**
+ * The answer of a test to a request that the entry allows. Boundary: nothing is resolved, sent or counted here, and no
+ * secret is looked up; its name stands for its value.
+ */
+function answerInTest(head: Head, list: AllowList, { body, answer, secretOf }: Test): HostReply {
+  const read = readRequest({ ...head, body: body.length === 0 ? null : body }, DEFAULT_FETCH_LIMITS);
+  if (!read.ok) return refuseWith(ERRORS[read.problem.code]);
+  const { url, method } = read.value;
+  const target = formatAuthority(url.host, url.port);
+  if (decide(list, { ...url, method }).verdict === 'deny') return denyWith('host-not-allowed', target);
+  const filled: [string, string][] = [];
+  if (head.secret !== null) {
+    const secret = secretOf(head.secret.handle);
+    const { host, port } = url;
+    if (secret === null) return denyWith('unknown-handle', String(head.secret.handle));
+    if (!secret.isFor(host, port) || !isForEntry(list, host, port))
+      return denyWith('secret-not-for-host', `${secret.name} to ${target}`);
+    const { header, format } = head.secret;
+    filled.push([header, fill(format, { placeholder: `[secret ${secret.name}]` })]);
+  }
+  const asked = { method, url: formatUrl(url), headers: [...head.headers, ...filled], body };
+  const answered = answer(asked);
+  if ('error' in answered) return refuseWith(answered.error);
+  const { status, headers } = answered;
+  return answerWith(withHead({ status, headers, url: asked.url }, answered.body));
 }
 
 /**
@@ -144,7 +186,7 @@ function isForEntry(list: AllowList, host: Host, port: number): boolean {
   });
 }
 
-function fill(format: string, { placeholder }: BoundSecret): string {
+function fill(format: string, { placeholder }: Pick<BoundSecret, 'placeholder'>): string {
   return format.includes(PLACE_OF_SECRET) ? format.replace(PLACE_OF_SECRET, placeholder) : placeholder;
 }
 

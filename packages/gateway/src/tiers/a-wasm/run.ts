@@ -4,6 +4,7 @@ import type { CallLog, TrapFrame } from '../../core/call-log.ts';
 import { CodedError, Withdrawn } from '../../core/coded-error.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
+import type { AnswerRequest } from '../../core/wasm.ts';
 import { type Written, writeDown } from '../../recordings/recordings.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import { type RunContext, type RunEnding, type RunResult, TierFault } from '../tier.ts';
@@ -34,6 +35,9 @@ export class WasmRun {
   readonly #startedMs: number;
   readonly #recorder: Recorder;
   readonly #network: CallNetwork;
+  /** In a test: answers requests, and counts them. */
+  readonly #answerRequest: AnswerRequest | null;
+  #answered = 0;
   #engine: EngineProcess | null = null;
   #hasBegun = false;
   #written: Written | string = 'none';
@@ -45,13 +49,20 @@ export class WasmRun {
   #stopped: StopCode | null = null;
 
   constructor(options: RunOptions, job: LoggedJob) {
-    const { isRecorded = true, grants, skill } = job.program;
+    const { isRecorded = true, grants, skill, answerRequest } = job.program;
     this.#options = options;
     this.#job = job;
     this.#startedMs = options.clock.monotonicMs();
     this.#recorder = new Recorder(isRecorded);
     this.#denials = new Denials(job.checked.tool.skill === undefined ? null : skill);
     this.#network = new CallNetwork(grants.http.filter((entry) => entry !== null));
+    this.#answerRequest =
+      answerRequest === undefined
+        ? null
+        : (asked) => {
+            this.#answered += 1;
+            return answerRequest(asked);
+          };
   }
 
   async run(context: RunContext): Promise<RunResult> {
@@ -127,6 +138,7 @@ export class WasmRun {
       network: this.#network,
       recorder: this.#recorder,
       denials: this.#denials,
+      answerRequest: this.#answerRequest,
       onDenied: () => {
         this.#denied += 1;
       },
@@ -219,7 +231,9 @@ export class WasmRun {
 
   #soFar({ fuel, outputBytes, facts }: Used): Omit<RunResult, 'ending'> {
     const wallMs = Math.ceil(this.#options.clock.monotonicMs() - this.#startedMs);
-    const network = this.#hasBegun ? this.#network.report() : null;
+    // Boundary: in a test nothing was on a network, and a receipt must not read as if something was.
+    const isTest = this.#answerRequest !== null;
+    const network = this.#hasBegun && !isTest ? this.#network.report() : null;
     const written = this.#written;
     const interrupted = this.#interrupted;
     return {
@@ -232,6 +246,7 @@ export class WasmRun {
           ...prefixed(this.#engine?.isolation ?? {}),
           ...network?.isolation,
           ...facts,
+          ...(isTest ? { requestsAnsweredByFixtures: this.#answered } : {}),
           hostCallsDenied: this.#denied,
           ...(interrupted === null
             ? {}

@@ -1,6 +1,8 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { wat } from '../../fixture/wat.ts';
+import { ECHO, guest } from '../../tiers/a-wasm/guests.ts';
 import { runInside } from './fake-edge.ts';
 import { makeScratch } from './palisade.ts';
 import { type Changes, ECHO_CASES, ECHO_MANIFEST, writeSkill } from './skill-fixture.ts';
@@ -65,6 +67,68 @@ describe('palisade skill check', () => {
     });
     expect(told.ok).toBe(false);
     expect(told.problems[0].message).toContain('input_schema');
+  });
+
+  test('says where a schema cannot be used, and which of its keywords look like slips', async () => {
+    const { told } = await checkedWith('schema-places', {
+      'schemas/any.json':
+        '{ "type": "object", "maxPropertys": 8, "properties": { "a": { "type": "strng" } } }',
+    });
+    expect(told.problems[0].message).toContain('(/properties/a/type ');
+    expect(told.warnings[0].message).toContain(
+      '/maxPropertys is unknown and has no effect; did you mean "maxProperties"?',
+    );
+  });
+
+  test('finds what a module imports and the manifest does not request, with what to write', async () => {
+    const logging = guest(
+      `(call $log (i32.const 1) (i32.const 16) (i32.const 2)) (call $random (i32.const 16) (i32.const 2)) ${ECHO}`,
+      ['hi'],
+    );
+    const files = { 'echo.wasm': logging };
+    const { status, told } = await checkedWith('imports', files);
+    expect(told.problems).toMatchObject([
+      {
+        file: 'echo.wasm',
+        message: 'Cannot use "echo.wasm": it imports palisade_v1.log, and skill.toml does not request log',
+        hint: 'Request it with capabilities.log in skill.toml, or build the module without the import.',
+      },
+      { file: 'echo.wasm', hint: expect.stringContaining('capabilities.random') },
+    ]);
+    expect(status).toBe(2);
+    const requested = await checkedWith('imports', {
+      ...files,
+      'skill.toml': `${ECHO_MANIFEST}\n[capabilities]\nlog = true\nrandom = true\n`,
+    });
+    expect(requested).toMatchObject({ status: 0, told: { ok: true, problems: [], warnings: [] } });
+  });
+
+  test('warns of what the manifest requests and no module imports, at its line', async () => {
+    const { status, told } = await checkedWith('unused', {
+      'skill.toml': `${ECHO_MANIFEST}\n[capabilities]\nlog = true\n[capabilities.filesystem]\nread_roots = ["a/"]\n`,
+    });
+    const line = ECHO_MANIFEST.split('\n').length;
+    expect(told.warnings).toMatchObject([
+      {
+        file: 'skill.toml',
+        line: line + 3,
+        message: 'It requests storage, and none of its modules imports it',
+      },
+      { file: 'skill.toml', line: line + 2, message: 'It requests log, and none of its modules imports it' },
+    ]);
+    expect(status).toBe(0);
+  });
+
+  test('finds imports that are of no one’s ABI, without obeying their names', async () => {
+    const foreign =
+      wat(`(module (import "env" "pri\\1b[2Jntf" (func (param i32) (result i32))) (memory (export "memory") 1)
+      (func (export "palisade_alloc") (param i32) (result i32) (i32.const 0))
+      (func (export "tool") (param i32 i32) (result i64) (i64.const 0)))`);
+    const { status, told } = await checkedWith('foreign', { 'echo.wasm': foreign });
+    expect(told.problems).toMatchObject([
+      { file: 'echo.wasm', message: expect.stringContaining('env.pri\\u{1b}') },
+    ]);
+    expect(status).toBe(2);
   });
 
   test.each([

@@ -83,6 +83,7 @@ const difference: Wire.SkillDifference = {
   quotas: [{ name: 'fuel', before: null, after: 1 }],
   reviewers: { before: 1, after: 2 },
   tools: { added: [], removed: [], changed: [{ id: 'x', what: ['risk'] }] },
+  config: { kept: { unit: 'C' }, added: ['lang'], removed: [] },
   prose: { changed: true, lines: ['+ a'] },
 };
 const changed = (event: Wire.ChangedSkill['event']): Wire.ChangedSkill => ({ ...skill, event });

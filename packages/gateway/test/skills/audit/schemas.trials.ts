@@ -42,7 +42,7 @@ const list = (rest: JsonSchema) =>
 
 export const SCHEMA_TRIALS: readonly Trial[] = [
   {
-    id: 'schema/invalid',
+    id: 'schema/slip',
     what: 'a keyword that is none',
     bad: input({ ...CLOSED, propertees: {} }),
     good: input(CLOSED),

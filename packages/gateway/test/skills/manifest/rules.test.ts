@@ -213,6 +213,20 @@ describe('parseManifest() on secrets', () => {
     expect(said(capabilities + secret(hosts))).toHaveLength(isCovered ? 0 : 1);
   });
 
+  it.each([
+    ['["http://api.test"]', '["api.test:80"]', false],
+    ['["http://api.test:8080"]', '["api.test:8080"]', false],
+    ['["GET http://api.test:8080/v1/"]', '["api.test:8080"]', false],
+    ['["api.test"]', '["api.test:80"]', false],
+    ['["https://api.test"]', '["api.test"]', true],
+    ['["api.test:8080"]', '["api.test:8080"]', true],
+    ['["http://api.test:8080", "https://api.test:8080"]', '["api.test:8080"]', true],
+  ])('lets the entries %s carry a secret to %s: %s', (entries, hosts, mayCarry) => {
+    const problems = said(`[capabilities]\nhttp_egress_allowlist = ${entries}\n${secret(hosts)}`);
+    expect(problems).toHaveLength(mayCarry ? 0 : 1);
+    if (!mayCarry) expect(problems[0]).toMatch(/secrets\[0\]\.hosts\[0\]: .*without encryption.*https$/);
+  });
+
   it('does not hold an entry that cannot be read against the hosts', () => {
     const problems = said(`[capabilities]\nhttp_egress_allowlist = ["api,test"]\n${secret('["api.test"]')}`);
     expect(problems).toHaveLength(1);

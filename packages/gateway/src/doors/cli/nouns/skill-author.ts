@@ -14,11 +14,11 @@ import { readPrivateFile, UnfitFile } from '../../../store/private-file.ts';
 import { principalOf, textOf, wrongUsage } from '../input.ts';
 import { finishUnread, withGateway } from '../opened.ts';
 import { replaceFile, writePrivateFile } from '../out-file.ts';
-import { linesOfLog } from '../print-log.ts';
 import { counted, type Printer, printError, printProblem } from '../printer.ts';
 import { checkFolder } from '../skill/check-folder.ts';
 import { folderOf } from '../skill/folder.ts';
 import { openNamedPackage, type PackageFile, packageOf, packFolder } from '../skill/package-file.ts';
+import { printCase } from '../skill/print-build.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function check(invocation: Invocation): Promise<number> {
@@ -42,7 +42,7 @@ export async function check(invocation: Invocation): Promise<number> {
 
 /** Runs the test cases of a package as calls of the caller; an audit runs the same ones. */
 export async function test(invocation: Invocation): Promise<number> {
-  const { flags, print, signal } = invocation;
+  const { flags, print, edge, signal } = invocation;
   const by = principalOf(invocation);
   finishUnread(invocation);
   const { pkg } = await packageOf(invocation);
@@ -50,21 +50,13 @@ export async function test(invocation: Invocation): Promise<number> {
     const { tenant } = gateway.config.gateway;
     const withCapabilities = flags['with-capabilities'] === true;
     const onCase = (result: CaseResult) => printCase(print, result);
-    const results = await runCases(gateway, { pkg, by, tenant, signal, withCapabilities, onCase });
+    const results = await runCases(gateway, {
+      ...{ pkg, by, tenant, signal, withCapabilities, onCase },
+      withFixtures: true,
+      onLog: (lines) => void edge.stderr.write(lines),
+    });
     return printCases(print, pkg.manifest.id, results);
   });
-}
-
-const MARKS = { passed: ['green', '✓'], failed: ['red', '✗'], 'not-run': ['yellow', '·'] } as const;
-
-function printCase(print: Printer, { case: tried, verdict, why, fuel, log }: CaseResult): void {
-  const [style, mark] = MARKS[verdict];
-  const isMeasured = verdict === 'passed' && fuel > 0;
-  const used = verdict === 'not-run' ? `  not run: ${why}` : isMeasured ? `  ${fuel} fuel` : '';
-  print.styled(style, mark, ` ${tried.tool}: ${tried.name}${used}`);
-  if (verdict !== 'failed') return;
-  print.line(`    ${tried.file}: ${why}`);
-  for (const line of log === null ? [] : linesOfLog(log)) print.line(`    ${line}`);
 }
 
 function printCases(print: Printer, skill: string, results: readonly CaseResult[]): number {

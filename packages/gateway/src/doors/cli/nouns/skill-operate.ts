@@ -1,5 +1,7 @@
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
+import { quote } from '../../../core/hostile-text.ts';
+import { configBefore } from '../../../invoke/skills/approve.ts';
 import type { ChangeEvent } from '../../../invoke/skills/change.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import { chooseVersion } from '../../../operations/choose-version.ts';
@@ -85,14 +87,18 @@ export async function approve(invocation: Invocation): Promise<number> {
     const { id, version, artifact } = skill;
     nextState(skill.state, 'approve', skill);
     const warnings = requirePassed(skill);
-    const grant = narrowGrant(skill.manifest, narrowing);
+    const before = configBefore(gateway.store, skill);
+    const config = { ...before.kept, ...narrowing.config };
+    const grant = narrowGrant(skill.manifest, { ...narrowing, config });
     const keyState = signerState(gateway.store, skill, gateway.clock.nowMs());
     printOffer(print, skill, grant, signerOf({ ...skill, keyState }));
     const policy = agents === null ? null : agentPolicyOf(invocation, skill, grant, agents);
     if (agents !== null) printAgentPolicy(print, policy);
+    printConfig(print, before, narrowing.config);
     await confirm(invocation, approvalQuestion(id, warnings));
     const approved = await operateOn(invocation, gateway, 'approveSkill', {
       ...narrowing,
+      config,
       id,
       version,
       reason: textOf(invocation, 'reason'),
@@ -146,6 +152,22 @@ function printOffer(print: Printer, skill: InstalledSkill, grant: SkillGrant, si
     manifest.tools.map((tool) => ({ ...tool, reach: reachOf(tool, grant, report?.modules) })),
   );
   print.line();
+}
+
+/** What becomes of the values of the version before. */
+function printConfig(
+  print: Printer,
+  { from, kept, dropped }: ReturnType<typeof configBefore>,
+  given: Narrowing['config'],
+): void {
+  for (const [key, value] of Object.entries(kept)) {
+    const now = given[key];
+    const was = `config:${key} is kept from ${from}: ${quote(value)}`;
+    const replaced = `config:${key} was ${quote(value)} in ${from}, and is ${quote(now ?? '')}`;
+    print.styled('dim', now === undefined ? was : replaced);
+  }
+  for (const key of dropped)
+    print.styled('yellow', '! ', `config:${key} of ${from} is no longer asked for; its value is dropped`);
 }
 
 function printApproved(print: Printer, approved: ResultOf<'approveSkill'>): void {

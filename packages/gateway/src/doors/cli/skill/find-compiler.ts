@@ -121,17 +121,23 @@ function notFound({ name, from, install }: Compiler, missing: string): CodedErro
  * elsewhere, as in a clone below /root or /tmp, is copied for the time of the build to a place that can be shown.
  */
 
-const STAGED_IN = '/var/tmp/palisade-build-';
+/** With the process that made it, so that what a killed one left can be told apart. */
+const STAGED_IN = `/var/tmp/palisade-build-${process.pid}-`;
 const OF_THE_JAIL = ['/tmp', '/home/palisade'];
 const [ALL_READ, ALL_EXECUTE] = [0o755, 0o755];
 /** Of the library, what compilers read. */
 const GUEST_PARTS = ['package.json', 'asconfig.json', 'assembly', 'include', 'wit'];
 
+/** A folder for one build or session that a jail can be shown. */
+export function makeShownFolder(): string {
+  return mkdtempSync(STAGED_IN);
+}
+
 /** The compiler as the jail can be shown it; what had to be copied is gone with `remove`. */
 export function showToJail(found: FoundCompiler, folder: string) {
   const outside = found.readOnly.filter((path) => !isWithin(path, folder));
   if (outside.every(canBeShown)) return { found, remove: () => undefined };
-  const root = mkdtempSync(STAGED_IN);
+  const root = makeShownFolder();
   const remove = () => rmSync(root, { recursive: true, force: true });
   try {
     chmodSync(root, ALL_READ);

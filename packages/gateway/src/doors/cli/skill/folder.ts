@@ -19,7 +19,12 @@ import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { requireManifest } from '../../../skills/manifest/parse-manifest.ts';
 import { pathProblem } from '../../../skills/package/paths.ts';
-import { CASES_FOLDER, type Entries, PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
+import {
+  CASES_FOLDER,
+  type Entries,
+  FIXTURES_FILE,
+  PACKAGE_FILES,
+} from '../../../skills/package/skill-package.ts';
 import { wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -187,6 +192,7 @@ export function packedPaths(folder: string, { tools, build }: Manifest): readonl
     ...tools.map(({ module }) => module),
     ...(build?.modules.map(({ source }) => source) ?? []),
     ...cases.map((name) => `${CASES_FOLDER}${name}`),
+    ...(namesIn(folder, dirname(FIXTURES_FILE)).includes(basename(FIXTURES_FILE)) ? [FIXTURES_FILE] : []),
     ...WHOLE_FOLDERS.flatMap((name) => allBelow(folder, name)),
   ]);
   if (paths.size > PACKAGE_LIMITS.entries) throw tooMany();

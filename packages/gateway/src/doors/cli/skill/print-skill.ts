@@ -1,3 +1,4 @@
+import { quote } from '../../../core/hostile-text.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { counted, type Printer } from '../printer.ts';
 
@@ -121,7 +122,7 @@ const STYLES = { '+': 'green', '-': 'red', '@': 'dim', ' ': 'dim' } as const;
 
 /** Prints how a version differs from another, wider permissions first. */
 export function printDifference(print: Printer, difference: SkillDifference): void {
-  const { widens, capabilities, quotas, reviewers, tools, prose } = difference;
+  const { widens, capabilities, quotas, reviewers, tools, config, prose } = difference;
   if (widens) print.styled('yellow', '! ', 'it requests more than before');
   else print.styled('green', '✓ ', 'it requests no more than before');
   const changed = tools.changed.flatMap(({ id, what }) => what.map((each) => `~ ${id}: ${each}`));
@@ -132,6 +133,10 @@ export function printDifference(print: Printer, difference: SkillDifference): vo
     ),
     reviewers: reviewers === null ? [] : [`~ ${reviewers.before} → ${reviewers.after}`],
     tools: [...addedAndRemoved(tools), ...changed],
+    configuration: [
+      ...addedAndRemoved(config),
+      ...Object.entries(config.kept).map(([key, value]) => `  ${key} is kept: ${quote(value)}`),
+    ],
     'SKILL.md': prose.changed ? prose.lines : [],
   };
   for (const [title, lines] of Object.entries(sections)) printSection(print, title, lines);

@@ -67,7 +67,8 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
       'fuel N': 'Less fuel per call than it requests.',
       'memory SIZE': 'Less memory than it requests, as 64k, 16m or 1g.',
       'timeout TIME': 'Less time than it requests, as 500ms, 10s or 2m.',
-      'config KEY=VALUE...': 'A value of its configuration; may be repeated.',
+      'config KEY=VALUE...':
+        'A value of its configuration, which is kept when a later version is approved; may be repeated.',
       'allow WHO':
         'Let agents call its tools of medium risk without an approval for each call: agents for all of them, or agent:NAME; the policy is shown first.',
       'no-enable': 'Approve it without enabling it.',
@@ -176,6 +177,24 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
     },
     examples: ['palisade skill build', 'palisade skill build text --tools ~/compilers'],
     load: async () => (await import('../nouns/skill-build.ts')).build,
+  },
+  'skill dev [DIR]': {
+    sentence: 'Watch the folder of a skill: build, check and test it again after each change, until Ctrl-C.',
+    flags: {
+      once: 'One round for the folder as it is; the exit status tells how it ended.',
+      'call TOOL': 'Call this tool of the skill after each build that passes the checks.',
+      'input JSON': 'The input of --call as JSON, @FILE, or - for standard input (default: {}).',
+      'with-capabilities':
+        'Grant what it requests, except hosts and secrets, and also run the cases that need it.',
+      'tools FOLDER': 'Where the compiler is installed, if it is neither in DIR nor next to palisade.',
+      ...AS,
+    },
+    examples: [
+      'palisade skill dev',
+      `palisade skill dev text --call count --input '{"text":"two words"}'`,
+      'palisade skill dev text --once --json',
+    ],
+    load: async () => (await import('../nouns/skill-dev.ts')).dev,
   },
   'skill test [DIR|PACKAGE]': {
     sentence:

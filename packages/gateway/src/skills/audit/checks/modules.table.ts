@@ -226,18 +226,18 @@ function nameOf({ name }: { readonly name: string }): string {
 }
 
 /** The capabilities that the manifest requests, as imports need them. */
-function declaredNeeds(asks: Asks): ReadonlySet<string> {
+export function declaredNeeds(asks: Asks): ReadonlySet<string> {
   const all = grantAll(asks);
   return new Set(Object.keys(CAPABILITIES).filter((need) => isGrantKind(need) && hasGrant(all, need)));
 }
 
 /** The key of the manifest that requests a capability. */
-function keyOf(need: string): string {
+export function keyOf(need: string): string {
   return `capabilities.${isGrantKind(need) ? CAPABILITIES[need].manifestKey : need}`;
 }
 
 /** Needs declared but imported by no module. A secret that is only sent is used by modules that make requests. */
-function unusedNeeds(asks: Asks, modules: readonly ModuleSubject[]): readonly string[] {
+export function unusedNeeds(asks: Asks, modules: readonly ModuleSubject[]): readonly string[] {
   // An unreadable module is refused elsewhere; what it uses is unknown.
   if (modules.some(({ looked }) => looked === null)) return [];
   const used = new Set(modules.flatMap(({ imports }) => imports.map(({ need }) => need)));

@@ -5,6 +5,7 @@ import { type AuditCheck, type AuditSubject, each, note, refusal, warning } from
 import { shorten } from '../module/words.ts';
 import { costOf, endOfClass } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
+import { slipsIn } from '../schema-slips.ts';
 
 /** What makes a schema known to others, or read and checked otherwise than it is written. */
 const REFUSED_KEYWORDS = /^\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveAnchor|recursiveRef|async)$/;
@@ -34,6 +35,11 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
       const problem = bench.schemaProblem(schema);
       return problem === null ? null : `It is invalid: ${problem}`;
     }),
+  }),
+  warning('schema/slip', {
+    sentence: 'A keyword without an effect that looks like one with an effect.',
+    remedy: 'Have the author correct it; as it is, it restricts nothing.',
+    look: eachSchema(({ schema }) => slipsIn(schema)),
   }),
   refusal('schema/too-costly', {
     sentence:

@@ -19,6 +19,9 @@ export type ModuleSubject = {
   readonly sections: readonly CustomSection[];
 };
 
+/** What modules are judged by. */
+type ModuleBench = Pick<AuditBench, 'abi' | 'linkComponent'>;
+
 type ImportSubject = {
   readonly module: string;
   readonly name: string;
@@ -32,8 +35,8 @@ type ImportSubject = {
 
 /** Reads every module that a tool names. Never throws for what a module is. */
 export function moduleSubjects(
-  { manifest, entries }: SkillPackage,
-  bench: AuditBench,
+  { manifest, entries }: Pick<SkillPackage, 'manifest' | 'entries'>,
+  bench: ModuleBench,
 ): readonly ModuleSubject[] {
   const paths = [...new Set(manifest.tools.map(({ module }) => module))];
   return paths.flatMap((path) => {
@@ -48,7 +51,7 @@ export function moduleSubjects(
 
 type Reading = Pick<ModuleSubject, 'looked' | 'fault' | 'imports'>;
 
-function readComponent(bytes: Uint8Array, bench: AuditBench): Reading {
+function readComponent(bytes: Uint8Array, bench: ModuleBench): Reading {
   return reading(() => {
     const linked = bench.linkComponent(bytes);
     const imports = linked.imports.map(({ module, name, need, abi }) => ({
@@ -59,7 +62,7 @@ function readComponent(bytes: Uint8Array, bench: AuditBench): Reading {
   });
 }
 
-function readCore(bytes: Uint8Array, bench: AuditBench): Reading {
+function readCore(bytes: Uint8Array, bench: ModuleBench): Reading {
   return reading(() => {
     const looked = lookBriefly(bytes);
     // A memory that is imported is made by the engine, within the limits.
@@ -80,7 +83,7 @@ function reading(read: () => Reading): Reading {
 
 type ImportFact = Looked['facts']['imports'][number];
 
-function judgeImport({ module, name, kind, type }: ImportFact, { abi }: AuditBench): ImportSubject {
+function judgeImport({ module, name, kind, type }: ImportFact, { abi }: ModuleBench): ImportSubject {
   const row = abi.functions.find((each) => each.name === name);
   if (module !== abi.module || kind !== 'function' || row === undefined)
     return { module, name, need: null, abi: undefined, misfit: `which is no function of ${abi.module}` };
