@@ -31,6 +31,7 @@ export const LEVELS = [
     'results',
     'upstreams',
     'packages',
+    'oci',
   ],
   ['registry', 'plugins', 'builder', 'notify'],
   ['tiers'],

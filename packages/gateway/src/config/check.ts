@@ -31,6 +31,7 @@ const OTHERS = { expected: 'a key of palisade.toml', keys: CONFIG_KEYS.map(({ ke
 const TABLES = {
   secret: tablesOf('secret', () => undefined),
   upstream: tablesOf('upstream', demandEnv),
+  registry: tablesOf('registry', () => undefined),
   budget: tablesOf('budget', demandBudget),
 };
 const FILE = shape.table(
@@ -204,6 +205,7 @@ function toConfig(values: Readonly<Record<string, unknown>>, file: ConfigFile | 
       ...upstream,
       prefix: upstream.prefix ?? `${upstream.name}.`,
     })),
+    registries: list('registry') as Config['registries'],
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets,
     file,
   };

@@ -18,6 +18,7 @@ export const RECORD_KINDS = [
   ...['policy-loaded', 'policy-replaced', 'policy-refused', 'policy-crashed'],
   ...['approval-asked', 'approval-decided', 'token-created', 'token-revoked'],
   ...['skill-installed', 'skill-audited', 'skill-changed', 'skill-refused', 'trust-changed'],
+  ...['skill-pushed', 'skill-pulled'],
   ...['upstream-pinned', 'upstream-held', 'upstream-changed', 'upstream-accepted'],
   ...['vault-founded', 'vault-rotated', 'secret-set', 'secret-removed', 'secret-used'],
   ...['workspace-restored', 'workspace-not-restored', 'package-pinned', 'package-removed'],
@@ -144,8 +145,8 @@ function printRecords(print: Printer, records: readonly JournalRecord[], none?: 
 
 function cellsOf({ seq, at, kind, principal, tool, call, body }: JournalRecord): readonly string[] {
   const skill = typeof body.skill === 'string' ? `${body.skill}@${body.version} ${body.event ?? ''}` : null;
-  const { code, verdict, approval, incident, digest, act, publisher } = body;
-  const words = [skill, act, publisher, code, verdict, approval, incident, digest].filter(
+  const { code, verdict, approval, incident, digest, act, publisher, reference } = body;
+  const words = [skill, act, publisher, reference, code, verdict, approval, incident, digest].filter(
     (word) => typeof word === 'string',
   );
   const summary = words.join(' ').slice(0, SUMMARY_CHARS);
