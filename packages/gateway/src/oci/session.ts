@@ -175,7 +175,8 @@ export class RegistrySession {
       },
     );
     if (outcome.ok) return outcome;
-    throw notAnswered(isOwn ? this.task : { ...this.task, host: formatSite(url) }, outcome);
+    const failure = signal.aborted ? ({ code: 'cancelled', why: '' } as const) : outcome;
+    throw notAnswered(isOwn ? this.task : { ...this.task, host: formatSite(url) }, failure);
   }
 
   /** Prepares what the challenges of an answer ask for; false when nothing more can be offered. */

@@ -142,10 +142,7 @@ function printFound(
   if (skills.length > 0)
     print.note('These are claims of those who pushed them; a package is checked when it is pulled.', 'dim');
   if (others > 0)
-    print.note(
-      `${counted(others, 'entry').replace('entrys', 'entries')} that are not skills, or cannot be read, are left out.`,
-      'dim',
-    );
+    print.note(`Left out: ${counted(others, 'reference')} to something that is not a skill.`, 'dim');
   if (malformed > 0) print.note('!', 'yellow', ` ${counted(malformed, 'malformed name')} left out`);
   if (isCut) print.note('!', 'yellow', ' there is more than is shown; name a repository: HOST/NAME');
 }
