@@ -38,6 +38,7 @@ export const PROGRAMS = [
   ['clang', 'clang'],
   ['wasm-ld', 'lld'],
   ['docker-registry', 'docker-registry'],
+  ['setpriv', 'util-linux'],
 ];
 
 /** What MCP servers work with that `npm run prove` wraps. */

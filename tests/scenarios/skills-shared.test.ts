@@ -134,6 +134,18 @@ describe('a registry without a log-in', async () => {
   test('what is not there, and what is not a skill, is an error that says so', async () => {
     await refused('oci/unknown', 'skill', 'pull', `${REF}:9.9.9`, ...OPERATOR);
     await refused('oci/unknown', 'skill', 'search', `${host}/acme/none`, ...OPERATOR);
+    const noHost = await refused('door/wrong-usage', 'skill', 'install', 'acme/sample:1.0.0', ...OPERATOR);
+    expect(noHost.message).toContain('"acme": it does not look like a host');
+    const withLogin = await refused(
+      'door/wrong-usage',
+      'skill',
+      'install',
+      `ada:pw-4711@${REF}:1`,
+      ...OPERATOR,
+    );
+    expect(withLogin.message).not.toContain('pw-4711');
+    const noFile = await refused('door/wrong-usage', 'skill', 'install', './folder/text.skill', ...OPERATOR);
+    expect(noFile.message).toContain('no such file');
     const put = (path: string, type: string, body: string) =>
       fetch(`http://${host}/v2/acme/image/${path}`, {
         method: 'PUT',

@@ -27,7 +27,10 @@ export function notAnswered(
 }
 
 export function failed({ act, host }: Pick<Task, 'act' | 'host'>, why: string, remedy?: string): CodedError {
-  return new CodedError('oci/failed', `Cannot ${act}: ${host} gave no usable answer. ${why}`, { remedy });
+  const sentence = why.charAt(0).toUpperCase() + why.slice(1);
+  return new CodedError('oci/failed', `Cannot ${act}: ${host} gave no usable answer. ${sentence}`, {
+    remedy,
+  });
 }
 
 /** The registry, or what is on the way to it, is lying or broken. */

@@ -54,7 +54,9 @@ const installFile = operationVerb(
 function isRegistryReference({ edge, args: [given = ''] }: Invocation): boolean {
   if (given.startsWith('oci://')) return true;
   const isFile = lstatSync(resolve(edge.cwd, given), { throwIfNoEntry: false }) !== undefined;
-  return !isFile && parseOciReference(given).ok;
+  if (isFile) return false;
+  // What can only be a mistyped reference is reported as one.
+  return parseOciReference(given).ok || /^[^./][^/]*\/.*[:@]|^[^/]*[:@].*\//.test(given);
 }
 
 function printInstalled(print: Printer, { skill, difference, isNew }: ResultOf<'installSkill'>): void {
