@@ -32,6 +32,7 @@ export const LEVELS = [
     'sessions',
     'upstreams',
     'packages',
+    'oci',
   ],
   ['registry', 'plugins', 'builder', 'notify'],
   ['tiers'],

@@ -2,7 +2,7 @@
  * Programs of the system that the tests start for real: a sandbox that was never started has proved nothing. What is
  * missing is installed where that needs no confirmation; otherwise it is named with the command that installs it.
  */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.mjs';
 
@@ -42,6 +42,8 @@ export const PROGRAMS = [
   ['pip3', 'python3-pip', 'python3-venv'],
   ['clang', 'clang'],
   ['wasm-ld', 'lld'],
+  ['docker-registry', 'docker-registry'],
+  ['setpriv', 'util-linux'],
 ];
 
 /** What MCP servers work with that `npm run prove` wraps. */
@@ -70,12 +72,28 @@ export async function ensurePrograms(say, programs = PROGRAMS) {
     throw new Error(`Cannot test here: ${missing.join(', ')} missing. Run: sudo apt-get ${words.join(' ')}`);
   say(`installing ${missing.join(', ')} (apt-get)`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const first = await run('/usr/bin/apt-get', words, { env });
-  if (first.ok) return;
-  // The lists of packages may never have been read on this machine.
-  await run('/usr/bin/apt-get', ['update'], { env });
-  const { ok, output } = await run('/usr/bin/apt-get', words, { env });
-  if (!ok) throw new Error(`Cannot install ${missing.join(', ')}:\n${output}`);
+  await withoutServices(async () => {
+    const first = await run('/usr/bin/apt-get', words, { env });
+    if (first.ok) return;
+    // The lists of packages may never have been read on this machine.
+    await run('/usr/bin/apt-get', ['update'], { env });
+    const { ok, output } = await run('/usr/bin/apt-get', words, { env });
+    if (!ok) throw new Error(`Cannot install ${missing.join(', ')}:\n${output}`);
+  });
+}
+
+/** Where Debian asks whether a package that is being installed may start its service. */
+const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
+
+/** Tests start what they need themselves: no package that they need starts a service of the machine. */
+async function withoutServices(act) {
+  const isOurs = !existsSync(SERVICE_POLICY);
+  if (isOurs) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    await act();
+  } finally {
+    if (isOurs) rmSync(SERVICE_POLICY, { force: true });
+  }
 }
 
 function canExecute(path) {

@@ -454,6 +454,41 @@ export const CODES = {
     'The modules of the skill could not be built.',
     'Read the output of the compiler and correct the source.',
   ),
+  'oci/failed': failed(
+    502,
+    'The registry could not be reached, or its answer cannot be used.',
+    'Read the message; try again, or ask the operator of the registry.',
+  ),
+  'oci/unknown': refused(
+    404,
+    'The registry has nothing under this name.',
+    'Check the spelling; `palisade skill search HOST/NAME` lists the tags of a repository.',
+  ),
+  'oci/denied': refused(
+    403,
+    'The registry requires a log-in, or does not permit this with the one that it got.',
+    'Set the log-in that the message names with `palisade secrets set NAME`, as USER:PASSWORD.',
+  ),
+  'oci/not-allowed': refused(
+    403,
+    'A registry leads to a host that may not be used for this.',
+    'If the host belongs to the registry, name it in its [[registry]] of palisade.toml; docs/sharing.md explains the keys.',
+  ),
+  'oci/mismatch': refused(
+    502,
+    'The registry answered with other bytes than those that their digest names.',
+    'Do not use it; ask the publisher for the digest, and the operator of the registry for the cause.',
+  ),
+  'oci/not-a-skill': refused(
+    422,
+    'What the registry has under this name is not a skill.',
+    'Name one that was pushed with `palisade skill push`; `palisade skill search HOST/NAME` lists them.',
+  ),
+  'oci/moved': refused(
+    409,
+    'The tag stands for something else than before.',
+    'Ask the publisher; name the digest, or accept the change with the flag that the message names.',
+  ),
   'package/unknown': refused(
     404,
     'The package of the server was not fetched.',

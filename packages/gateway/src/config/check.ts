@@ -32,6 +32,7 @@ const OTHERS = { expected: 'a key of palisade.toml', keys: CONFIG_KEYS.map(({ ke
 const TABLES = {
   secret: tablesOf('secret', () => undefined),
   upstream: tablesOf('upstream', demandEnv),
+  registry: tablesOf('registry', () => undefined),
   budget: tablesOf('budget', demandBudget),
 };
 const FILE = shape.table(
@@ -248,6 +249,7 @@ function toConfig(
       ...upstream,
       prefix: upstream.prefix ?? `${upstream.name}.`,
     })),
+    registries: list('registry') as Config['registries'],
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets,
     file,
   };

@@ -473,6 +473,27 @@ const ROWS = {
     'The prefix of the ids of its tools (default: the name and a dot).',
   ],
 
+  'registry[].name': [
+    text(null, 'host-name'),
+    'An OCI registry of skills, as host or host:port; unique and required.',
+  ],
+  'registry[].scheme': [
+    choice(null, ['https', 'http']),
+    'How it is reached (default: https; a registry on this machine itself, http).',
+  ],
+  'registry[].secret': [
+    text(null, 'name'),
+    'The secret of the vault with its log-in, as USER:PASSWORD (default: oci.HOST, or oci.HOST-PORT).',
+  ],
+  'registry[].token_hosts': [
+    texts([], 'host-name'),
+    'Hosts that may be sent its log-in because they issue its tokens; the registry itself always may.',
+  ],
+  'registry[].blob_hosts': [
+    texts([], 'host-name'),
+    'Hosts in private networks that it may redirect downloads to; public ones need no entry.',
+  ],
+
   'budget[].name': [text(null, 'name'), 'The name of the budget in refusals and lists; unique and required.'],
   'budget[].per': [
     choice(null, ['run', 'principal', 'tool', 'tenant']),
@@ -507,6 +528,7 @@ export const REQUIRED_KEYS = [
   'secret[].hosts',
   'upstream[].name',
   'upstream[].command',
+  'registry[].name',
   'budget[].name',
   'budget[].per',
 ] as const satisfies readonly (keyof typeof ROWS)[];

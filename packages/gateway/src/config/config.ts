@@ -11,6 +11,9 @@ export type UpstreamRule = Section<'upstream[]'> & {
   readonly package?: { readonly directory: string; readonly digest: string };
 };
 
+/** An OCI registry of skills. */
+export type RegistryRule = Section<'registry[]'>;
+
 export type VaultConfig = Section<'vault'>;
 export type HttpConfig = Section<'http'>;
 /** The issuer whose tokens are accepted besides our own. */
@@ -24,6 +27,7 @@ export type Config = { readonly [S in PlainSection]: Section<S> } & {
   readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly secrets: readonly SecretRule[];
   readonly upstreams: readonly UpstreamRule[];
+  readonly registries: readonly RegistryRule[];
   readonly budgets: readonly BudgetRule[];
   /** Null when there is no file and every setting has its default. */
   readonly file: ConfigFile | null;

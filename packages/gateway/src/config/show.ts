@@ -37,6 +37,14 @@ export async function showConfig(config: Config, stateDir: StateDir): Promise<re
   return [{ key: 'state', value: stateDir.path, origin: stateDir.origin, sentence: STATE_SENTENCE }, ...rows];
 }
 
+/** Tables of palisade.toml that are lists, by the names that a Config has for them. */
+const LISTS = {
+  budget: 'budgets',
+  secret: 'secrets',
+  upstream: 'upstreams',
+  registry: 'registries',
+} as const;
+
 /** Who decided the value of a path: the default, or a line of the file. */
 async function findOrigins({ file }: Config): Promise<(path: ValuePath) => string> {
   if (file === null) return () => 'default';
@@ -56,8 +64,8 @@ function itemsOf(config: Config, row: ConfigKey): readonly Item[] {
     const value = shownValue(config[section as 'limits'], row);
     return [{ path: [section, name], value: value ?? '', row }];
   }
-  const table = section.slice(0, -2) as 'budget' | 'secret' | 'upstream';
-  return config[`${table}s`].flatMap((each, i) => {
+  const table = section.slice(0, -2) as keyof typeof LISTS;
+  return config[LISTS[table]].flatMap((each, i) => {
     const value = shownValue(each, row);
     return value === null ? [] : [{ path: [table, i, name], value, row }];
   });

@@ -1,11 +1,7 @@
 import type { OauthConfig } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { specialRange } from '../egress/address.ts';
-import { formatHost, type Host, type HttpUrl, parseHttpUrl } from '../egress/authority.ts';
-
-/** The one name that means this machine everywhere (RFC 6761); it is never looked up. */
-const LOCALHOST = 'localhost';
-const LOCALHOST_ADDRESSES = ['127.0.0.1', '::1'] as const;
+import { type HttpUrl, parseHttpUrl } from '../egress/authority.ts';
+import { isLoopback } from '../egress/named-host.ts';
 
 export type KeyUrl = { readonly text: string; readonly url: HttpUrl };
 
@@ -35,17 +31,6 @@ export function readKeyUrl(text: string): KeyUrl | null {
   if (!url.ok) return null;
   // Boundary: anyone who can change keys in transit can sign as any principal.
   return url.value.scheme === 'https' || isLoopback(url.value.host) ? { text, url: url.value } : null;
-}
-
-/** The addresses of a host that is this machine by definition; null for any other, and those are looked up. */
-export function fixedAddresses(host: Host): readonly string[] | null {
-  if (host.kind === 'address') return [formatHost(host)];
-  return host.name === LOCALHOST ? LOCALHOST_ADDRESSES : null;
-}
-
-function isLoopback(host: Host): boolean {
-  if (host.kind === 'name') return host.name === LOCALHOST;
-  return specialRange(host.address, [])?.name === 'loopback';
 }
 
 function demandKeyUrl(key: string, text: string): KeyUrl {

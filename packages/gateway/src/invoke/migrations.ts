@@ -2,6 +2,7 @@ import { approvalMigrations } from '../approval/approval.ts';
 import { budgetMigrations } from '../budget/rule.ts';
 import { identityMigrations } from '../identity/tokens.ts';
 import { journalMigrations } from '../journal/head.ts';
+import { ociMigrations } from '../oci/pins.ts';
 import { packageMigrations } from '../packages/pins.ts';
 import { policyMigrations } from '../policy/memory.ts';
 import { recordingMigrations } from '../recordings/recordings.ts';
@@ -26,4 +27,5 @@ export const MIGRATIONS = [
   ...upstreamMigrations,
   ...packageMigrations,
   ...sessionMigrations,
+  ...ociMigrations,
 ];

@@ -16,12 +16,13 @@ describe('examples/palisade.toml', () => {
   });
 
   it('shows the real default of every key', async () => {
-    const { file: _, groups, secrets, upstreams, budgets, ...example } = await load(SWITCHED_ON);
+    const { file: _, groups, secrets, upstreams, registries, budgets, ...example } = await load(SWITCHED_ON);
     const {
       file: __,
       groups: ___,
       secrets: none,
       upstreams: noServers,
+      registries: noRegistries,
       budgets: defaultBudgets,
       ...defaults
     } = await load('');
@@ -30,6 +31,7 @@ describe('examples/palisade.toml', () => {
     expect(groups.size).toBeGreaterThan(0);
     expect([none.length, secrets.length]).toEqual([0, 1]);
     expect([noServers.length, upstreams.length]).toEqual([0, 1]);
+    expect([noRegistries.length, registries.length]).toEqual([0, 1]);
   });
 
   it.each(CONFIG_KEYS.map(({ key, sentence }) => [key, sentence]))('names %s', (key, sentence) => {

@@ -112,7 +112,7 @@ describe('loadConfig()', () => {
     expect(await refusal(text)).toMatch(PLACED);
   });
 
-  it.each(KEYS.filter(({ key }) => !/^(groups|secret|upstream|budget)/.test(key)))(
+  it.each(KEYS.filter(({ key }) => !/^(groups|secret|upstream|registry|budget)/.test(key)))(
     'takes the documented key $key',
     async (row) => {
       const [section = '', name = ''] = row.key.split('.');
@@ -152,6 +152,24 @@ describe('loadConfig()', () => {
       expect(Object.values(upstreams[0] ?? {})).toContainEqual(JSON.parse(sample));
     },
   );
+
+  it.each(KEYS.filter(({ key }) => key.startsWith('registry')))(
+    'takes the documented key $key',
+    async (row) => {
+      const lines = { name: '"registry.example.com"', [row.key.replace('registry[].', '')]: sampleOf(row) };
+      const text = Object.entries(lines).map((pair) => pair.join(' = '));
+      const { registries } = await load(`[[registry]]\n${text.join('\n')}`);
+      expect(Object.values(registries[0] ?? {})).toContainEqual(JSON.parse(sampleOf(row)));
+    },
+  );
+
+  it.each([
+    ['without a name', 'scheme = "http"', 'it has no name'],
+    ['whose name is an address', 'name = "https://a.example/b"', 'a host such as'],
+    ['whose scheme is neither', 'name = "a.example"\nscheme = "ftp"', 'one of "https", "http"'],
+  ])('refuses a registry %s', async (_, lines, why) => {
+    expect(await refusal(`[[registry]]\n${lines}`)).toContain(why);
+  });
 
   it.each([
     ['without a command', 'name = "a"', 'it has no command'],

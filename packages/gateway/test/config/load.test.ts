@@ -106,6 +106,7 @@ describe('loadConfig() gives', () => {
       groups: new Map(),
       secrets: [],
       upstreams: [],
+      registries: [],
       budgets: DEFAULT_BUDGETS,
       file: null,
     });

@@ -20,7 +20,7 @@ describe('showConfig()', () => {
     const rows = await showConfig(await loadConfig({ stateDir: join(directory, 'absent') }), STATE);
     expect(rows[0]).toMatchObject({ key: 'state', value: '/s', origin: 'environment PALISADE_STATE' });
     for (const { key, default: value, sentence } of CONFIG_KEYS) {
-      if (/^(groups|secret|upstream|budget)/.test(key)) continue;
+      if (/^(groups|secret|upstream|registry|budget)/.test(key)) continue;
       expect(rows).toContainEqual({ key, value, origin: 'default', sentence });
     }
     expect(rows.filter(({ key }) => key.startsWith('secret'))).toEqual([]);

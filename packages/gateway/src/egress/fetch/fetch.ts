@@ -44,7 +44,7 @@ import { tooMany, Watch } from './watch.ts';
 /** Makes a request and follows its redirects. When it returns, no socket, timer or listener of it is left. */
 export async function fetchFor(request: FetchRequest, terms: FetchTerms): Promise<FetchOutcome> {
   const limits = completeLimits(DEFAULT_FETCH_LIMITS, terms.limits ?? {});
-  const watch = new Watch(terms.signal, limits);
+  const watch = new Watch(terms.signal, limits, terms.onProgress);
   const hops: Hop[] = [];
   try {
     const result = await travel(request, { terms, limits, watch, hops });

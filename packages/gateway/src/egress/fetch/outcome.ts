@@ -66,7 +66,11 @@ export type FetchTerms = EgressTerms & {
    * Its bytes are in the outcome later. An error it throws ends the fetch, so that nothing is sent without its record.
    */
   readonly onDecision?: (record: FetchDecision) => void;
+  /** Called with the bytes so far, as they are passed. */
+  readonly onProgress?: (counts: ByteCounts) => void;
 };
+
+export type ByteCounts = { readonly bytesIn: number; readonly bytesOut: number };
 
 /** What the hops of one fetch share. */
 export type FetchRun = {

@@ -1,5 +1,5 @@
 import type { FetchLimits } from '../limits.ts';
-import { type FetchFailed, fail } from './outcome.ts';
+import { type ByteCounts, type FetchFailed, fail } from './outcome.ts';
 
 /**
  * What can end a fetch at any moment: its caller, its time, its bytes. The first of them that happens is the failure of
@@ -14,8 +14,10 @@ export class Watch {
   #idle: NodeJS.Timeout | undefined;
   #failure: FetchFailed | null = null;
   #bytes = { bytesIn: 0, bytesOut: 0 };
+  readonly #onProgress: (counts: ByteCounts) => void;
 
-  constructor(caller: AbortSignal, limits: FetchLimits) {
+  constructor(caller: AbortSignal, limits: FetchLimits, onProgress: (counts: ByteCounts) => void = () => {}) {
+    this.#onProgress = onProgress;
     this.#caller = caller;
     this.#limits = limits;
     this.#whole = setTimeout(() => this.fail(late('the end', limits.wholeMs)), limits.wholeMs);
@@ -32,7 +34,7 @@ export class Watch {
     return this.#failure;
   }
 
-  get counts(): { readonly bytesIn: number; readonly bytesOut: number } {
+  get counts(): ByteCounts {
     return { ...this.#bytes };
   }
 
@@ -45,6 +47,7 @@ export class Watch {
   pass(way: 'bytesIn' | 'bytesOut', bytes: number): boolean {
     if (this.#failure !== null) return false;
     this.#bytes[way] += bytes;
+    this.#onProgress(this.counts);
     // Boundary: a target that never stops is stopped here, whatever its bytes mean.
     if (!this.canPass(0)) this.fail(tooMany(this.#limits));
     return this.#failure === null;

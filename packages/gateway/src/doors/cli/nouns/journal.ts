@@ -19,6 +19,7 @@ export const RECORD_KINDS = [
   ...['approval-asked', 'approval-decided', 'token-created', 'token-revoked'],
   ...['session-begun', 'session-ended'],
   ...['skill-installed', 'skill-audited', 'skill-changed', 'skill-refused', 'trust-changed'],
+  ...['skill-pushed', 'skill-pulled'],
   ...['upstream-pinned', 'upstream-held', 'upstream-changed', 'upstream-accepted'],
   ...['vault-founded', 'vault-rotated', 'secret-set', 'secret-removed', 'secret-used'],
   ...['workspace-restored', 'workspace-not-restored', 'package-pinned', 'package-removed'],
@@ -146,8 +147,8 @@ function printRecords(print: Printer, records: readonly JournalRecord[], none?: 
 
 function cellsOf({ seq, at, kind, principal, tool, call, body }: JournalRecord): readonly string[] {
   const skill = typeof body.skill === 'string' ? skillOf(body) : null;
-  const { code, verdict, approval, incident, digest, act, publisher, channel } = body;
-  const words = [skill, act, publisher, channel, code, verdict, approval, incident, digest].filter(
+  const { code, verdict, approval, incident, digest, act, publisher, channel, reference } = body;
+  const words = [skill, act, publisher, channel, reference, code, verdict, approval, incident, digest].filter(
     (word) => typeof word === 'string',
   );
   const summary = words.join(' ').slice(0, SUMMARY_CHARS);

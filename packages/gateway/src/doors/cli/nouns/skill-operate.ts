@@ -1,9 +1,12 @@
+import { lstatSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { quote } from '../../../core/hostile-text.ts';
 import { configBefore } from '../../../invoke/skills/approve.ts';
 import type { ChangeEvent } from '../../../invoke/skills/change.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import { parseReference as parseOciReference } from '../../../oci/reference.ts';
 import { chooseVersion } from '../../../operations/choose-version.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { askedAndGranted, signerState } from '../../../operations/skill-document.ts';
@@ -40,7 +43,12 @@ import {
 const MOST_WITHHELD = 256;
 
 /** Installs a package. Whatever it contains, it ends in quarantine. */
-export const install = operationVerb(
+export async function install(invocation: Invocation): Promise<number> {
+  if (!isRegistryReference(invocation)) return installFile(invocation);
+  return (await import('./skill-share.ts')).installFrom(invocation, printInstalled);
+}
+
+const installFile = operationVerb(
   'installSkill',
   async (invocation) => {
     const { args, print, flags } = invocation;
@@ -51,6 +59,15 @@ export const install = operationVerb(
   },
   (installed, { print }) => printInstalled(print, installed),
 );
+
+/** A file of that name is meant first; `oci://` is never one. */
+function isRegistryReference({ edge, args: [given = ''] }: Invocation): boolean {
+  if (given.startsWith('oci://')) return true;
+  const isFile = lstatSync(resolve(edge.cwd, given), { throwIfNoEntry: false }) !== undefined;
+  if (isFile) return false;
+  // What can only be a mistyped reference is reported as one.
+  return parseOciReference(given).ok || /^[^./][^/]*\/.*[:@]|^[^/]*[:@].*\//.test(given);
+}
 
 function printInstalled(print: Printer, { skill, difference, isNew }: ResultOf<'installSkill'>): void {
   const { id, version, name, state, reason, report, artifact } = skill;

@@ -6,13 +6,27 @@ const EXPIRES = {
     'When the key expires: a date as 2027-01-31, or a duration as 12h, 90d or 52w (default: never).',
 };
 
+const LOGIN = {
+  login: 'Read the log-in (USER:PASSWORD) from the terminal or standard input, instead of from the vault.',
+};
+const ACCEPT_MOVED = { 'accept-moved': 'Accept that the tag stands for something else than before.' };
+
 /** The commands of skill authors, and of the operators who decide which skills run and whose signatures count. */
 export const SKILL_VERBS: readonly Verb[] = verbs({
-  'skill install FILE': {
+  'skill install FILE|REF': {
     sentence:
-      'Install a signed package (a file, or - for standard input): it is verified, audited and put into quarantine.',
-    flags: { 'allow-downgrade': 'Accept a version that is older than one that was installed before.', ...AS },
-    examples: ['palisade skill install text-1.2.0.skill', 'palisade skill install - < text-1.2.0.skill'],
+      'Install a signed package (a file, - for standard input, or a reference to a registry): it is verified, audited and put into quarantine.',
+    flags: {
+      'allow-downgrade': 'Accept a version that is older than one that was installed before.',
+      ...ACCEPT_MOVED,
+      ...LOGIN,
+      ...AS,
+    },
+    examples: [
+      'palisade skill install text-1.2.0.skill',
+      'palisade skill install - < text-1.2.0.skill',
+      'palisade skill install registry.example.com/acme/text:1.2.0',
+    ],
     load: async () => (await import('../nouns/skill-operate.ts')).install,
   },
   'skill list': {
@@ -230,6 +244,43 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
     sentence: 'Show what a package contains and requests; nothing is run or stored.',
     examples: ['palisade skill inspect text-0.1.0.skill', 'palisade skill inspect text-0.1.0.skill --json'],
     load: async () => (await import('../nouns/skill-author.ts')).inspect,
+  },
+  'skill push FILE REF': {
+    sentence:
+      'Push a signed package to an OCI registry (REF is HOST/NAME[:TAG]; the default tag is the version).',
+    flags: {
+      'move-tag': 'Let the tag stand for this package although it stands for another one.',
+      ...LOGIN,
+      ...AS,
+    },
+    examples: [
+      'palisade skill push text-1.2.0.skill registry.example.com/acme/text',
+      'palisade skill push text-1.2.0.skill localhost:5000/acme/text:stable --move-tag',
+    ],
+    load: async () => (await import('../nouns/skill-share.ts')).push,
+  },
+  'skill pull REF': {
+    sentence: 'Pull a package from an OCI registry into a file, by tag or by digest; nothing is installed.',
+    flags: {
+      'out FILE': 'Write the package to this file (also -o FILE; default: NAME-VERSION.skill).',
+      ...ACCEPT_MOVED,
+      ...LOGIN,
+      ...AS,
+    },
+    examples: [
+      'palisade skill pull registry.example.com/acme/text:1.2.0',
+      'palisade skill pull registry.example.com/acme/text@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --out text.skill',
+    ],
+    load: async () => (await import('../nouns/skill-share.ts')).pull,
+  },
+  'skill search REGISTRY [WORD]': {
+    sentence: 'List the skills of an OCI registry (HOST), or the tags of one repository (HOST/NAME).',
+    flags: { ...LOGIN, ...AS },
+    examples: [
+      'palisade skill search registry.example.com text',
+      'palisade skill search registry.example.com/acme/text --json',
+    ],
+    load: async () => (await import('../nouns/skill-share.ts')).search,
   },
   'trust list [PUBLISHER]': {
     sentence: 'List the keys of publishers: their states, who added them, and when they expire.',
