@@ -27,7 +27,7 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
       'palisade skill install - < text-1.2.0.skill',
       'palisade skill install registry.example.com/acme/text:1.2.0',
     ],
-    load: async () => (await import('../nouns/skill-operate.ts')).install,
+    load: async () => (await import('../nouns/skill-install.ts')).install,
   },
   'skill list': {
     sentence: 'List the installed versions of skills with their states.',
