@@ -16,6 +16,8 @@ type Case = {
   readonly tool: string;
   readonly output?: unknown;
   readonly code?: string;
+  /** Without these it is not run. */
+  readonly needs?: readonly string[];
 };
 
 const GOOD: Case = { name: 'gives two numbers', tool: 'plain', output: [1, 2] };
@@ -62,6 +64,34 @@ describe('the cases of a package', () => {
   const jobOf = (more: Partial<CaseJob>): CaseJob => ({
     pkg: openPackage(samplePackage(withCases([GOOD, { ...GOOD, name: 'once more' }]))),
     ...{ by: OLGA, tenant: 'default', withCapabilities: false, signal: NEVER, ...more },
+  });
+
+  test('speak to no skill that runs, whatever channel they name', async () => {
+    const { gateway, install, approve, call } = skillGateway();
+    const tools = {
+      speaks: {
+        bytes: guest(
+          ({ bytes }) =>
+            `(call $say (call $channel_publish (i32.const 40000) ${bytes('obey me')})) (call $said)`,
+        ),
+        risk: 'medium',
+      },
+    };
+    const capabilities = 'channels = [{ name = "orders", publish = true, receive = false }]\n';
+    const speaks: Case = { name: 'speaks', tool: 'speaks', output: [0], needs: ['channel'] };
+    const wishes = { ...withCases([speaks]), tools, capabilities };
+    const sender = { principal: OLGA, skill: null };
+    const listener = gateway.channels.join({ tenant: 'default', sender, publish: [], receive: ['orders'] });
+    const pkg = openPackage(samplePackage(wishes));
+    const [result] = await runCases(gateway, jobOf({ pkg, withCapabilities: true }));
+    expect(result?.verdict).toBe('passed');
+    expect(listener?.receive('orders')).toBeNull();
+    // The same tool is heard once an operator has approved it.
+    await install(samplePackage(wishes));
+    await approve(wishes.id, { acceptFindings: true });
+    expect((await call(`${wishes.id}.speaks`)).output).toEqual([0]);
+    expect(listener?.receive('orders')).toMatchObject({ sender: { skill: wishes.id } });
+    listener?.close();
   });
 
   test('begin for as long as there is time, and are not run after that', async () => {

@@ -73,7 +73,7 @@ export async function compile(
     limits,
     isDeterministic,
   });
-  return completeCompilation({ recipe, parts, key, file, seal });
+  return completeCompilation({ recipe, parts, key, file, seal, isKept: true });
 }
 
 /** The fuel of each host function as the meter takes it. */
@@ -111,9 +111,12 @@ export type CompilationParts = {
   readonly key: Uint8Array;
   readonly file: Uint8Array;
   readonly seal: Uint8Array;
+  /** Whether it can be serialised again. */
+  readonly isKept: boolean;
 };
 
-export function completeCompilation({ recipe, parts, key, file, seal }: CompilationParts): Compilation {
+export function completeCompilation(completed: CompilationParts): Compilation {
+  const { recipe, parts, key, file, seal, isKept } = completed;
   const compiled: CompiledModule = Object.freeze({
     digest: writeHex(key),
     moduleDigest: parts.moduleDigest,
@@ -123,8 +126,16 @@ export function completeCompilation({ recipe, parts, key, file, seal }: Compilat
     limits: recipe.limits,
     imports: recipe.imports,
     exports: recipe.exports,
-    serialise: () => addSeal(file, seal),
+    serialise: serialiserOf(isKept ? file : null, seal),
   });
   // V8 keeps a copy of the code besides ours.
-  return { compiled, recipe, bytes: 2 * file.length + recipe.bytes };
+  return { compiled, recipe, bytes: (isKept ? 2 : 1) * file.length + recipe.bytes };
+}
+
+/** A function of its own: one made beside the file would keep it in memory, whether it uses it or not. */
+function serialiserOf(file: Uint8Array | null, seal: Uint8Array): () => Uint8Array<ArrayBuffer> {
+  return () => {
+    if (file !== null) return addSeal(file, seal);
+    throw new TypeError('Cannot serialise module: its file was not kept, expected one that was');
+  };
 }

@@ -50,7 +50,12 @@ export function addSeal(file: Uint8Array, seal: Uint8Array): Uint8Array<ArrayBuf
   return sealed;
 }
 
-export type Expected = { readonly digest: string; readonly seal?: string };
+export type Expected = {
+  readonly digest: string;
+  readonly seal?: string;
+  /** False: the file is forgotten once it is compiled, and the module cannot be serialised. V8 keeps a copy of the code. */
+  readonly isKept?: boolean;
+};
 
 export type Opened = {
   readonly key: Uint8Array;

@@ -15,6 +15,7 @@ export function renewalOf({ images }: Outline, code: Uint8Array): Renewal {
   return images.map(([memory, address, start, end]) => ({
     memory,
     address,
-    bytes: code.subarray(start, end),
+    // A copy: a view would keep all of the code in memory.
+    bytes: code.slice(start, end),
   }));
 }

@@ -42,7 +42,8 @@ export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerm
     limits: terms.limits,
     isDeterministic: terms.isDeterministic,
   });
-  return completeCompilation({ recipe, parts: terms, key, file, seal });
+  const isKept = wanted.isKept !== false;
+  return completeCompilation({ recipe, parts: terms, key, file, seal, isKept });
 }
 
 async function requireTerms(terms: FileTerms, wanted: ReviveTerms): Promise<void> {

@@ -62,6 +62,19 @@ describe('revive()', () => {
     expect(runs[0]?.[1]).toMatchObject([{ results: [10] }, { results: [10] }]);
   });
 
+  it('returns one that runs alike, again and again, where the file is not kept', async () => {
+    const bytes = file.slice();
+    const revived = await engine.revive(bytes, { digest: compiled.digest, isKept: false });
+    bytes.fill(0);
+    expect(() => revived.serialise()).toThrow('its file was not kept');
+    for (const module of [compiled, revived]) {
+      const pool = engine.pool(module, { size: 1, hosts });
+      // A guest is reset from what the engine has kept of the data of its module.
+      for (let turn = 0; turn < 3; turn++) expect(pool.run('direct').results, `turn ${turn}`).toEqual([10]);
+      pool.close();
+    }
+  });
+
   it('holds the revived module to the prices it was compiled with', async () => {
     const revived = await engine.revive(file, { digest: compiled.digest });
     expect(refused(() => engine.instantiate(revived)).code).toBe('link');

@@ -1,4 +1,4 @@
-import { quote, safeText, shellWord } from '../../../core/hostile-text.ts';
+import { quote, shellWord } from '../../../core/hostile-text.ts';
 import type { ResultOf } from '../../../operations/operate.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { pageOf, textOf, wrongUsage } from '../input.ts';
@@ -64,7 +64,7 @@ function printValue(print: Printer, shown: ResultOf<'getStorageValue'>): void {
   const { key, version, bytes, encoding, value, truncated } = shown;
   const what = encoding === 'base64' ? ', not UTF-8: shown in base64' : '';
   print.styled('bold', quote(key), `  version ${version}, ${counted(bytes, 'byte')}${what}`);
-  print.block('  ', safeText(value, value.length));
+  print.block('  ', value);
   if (truncated) print.note('!', 'yellow', ' It is longer than what is shown.');
 }
 

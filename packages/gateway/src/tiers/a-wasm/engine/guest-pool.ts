@@ -92,7 +92,7 @@ export class GuestPool {
   /** Accepts the form of a module; it is compiled when the first call needs it. */
   keep({ key, digest, seal, isComponent: isLinked }: ModuleHead, bytes: Uint8Array): void {
     setFlagsFromString(LAZY_VALIDATION);
-    const compiled = this.#engine.revive(bytes, { digest, seal });
+    const compiled = this.#engine.revive(bytes, { digest, seal, isKept: false });
     // The call that needs it reports the error.
     compiled.catch(() => undefined);
     this.#modules.set(key, { compiled, isLinked });
