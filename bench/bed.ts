@@ -46,7 +46,7 @@ export function echoCall(): ToolCall {
     tool: 'palisade.echo',
     rawInput: '{"message":"hello","count":3,"tags":["a","b"],"nested":{"deep":true}}',
     timeoutMs: null,
-    source: null,
+    source: { credential: 'process' },
     receivedAtMs,
   };
 }

@@ -10,6 +10,7 @@ import { localOwner } from '../../packages/gateway/src/operations/access.ts';
 import { OPERATIONS } from '../../packages/gateway/src/operations/all.ts';
 import { type OperationName, operate } from '../../packages/gateway/src/operations/operate.ts';
 import { filesDigestOf } from '../../packages/gateway/src/policy/replace-files.ts';
+import { enterSession, keyOf } from '../../packages/gateway/src/sessions/sessions.ts';
 import { Store } from '../../packages/gateway/src/store/store.ts';
 import type { Transaction } from '../../packages/gateway/src/store/transaction.ts';
 import { UndoRecords } from '../../packages/gateway/src/tiers/undo/records.ts';
@@ -17,6 +18,7 @@ import { Tree } from '../../packages/gateway/src/tiers/undo/tree.ts';
 import { setOf } from '../../packages/gateway/src/upstreams/definition.ts';
 import { holdFirst } from '../../packages/gateway/src/upstreams/pins.ts';
 import {
+  ADA,
   callTool,
   NOON,
   openTestGateway,
@@ -122,6 +124,17 @@ describe('an act of an operator that is decided but not yet written', () => {
     prepare: () => Promise<(effect: string) => Promise<unknown>>,
   ])[] = [
     ['createToken', 'token-created', async () => createToken],
+    [
+      'endSession',
+      'session-ended',
+      async () => {
+        const { store, clock } = gatewayOf();
+        const source = { credential: 'token:tok_1' };
+        const key = keyOf({ principal: ADA, tenant: 'default', source });
+        store.transact((tx) => enterSession(tx, 'ses_1', key, { nowMs: clock.nowMs(), idleMs: 60_000 }));
+        return () => run('endSession', { id: 'ses_1' });
+      },
+    ],
     [
       'undoCall',
       'undo-ended',
@@ -288,8 +301,9 @@ describe('an act of an operator that is decided but not yet written', () => {
   );
 
   test('is any operation that changes something for others', () => {
-    // Calls are decided by the line; a server is asked again, or a call ended, at once and without a transaction.
-    const others = ['createCall', 'cancelCall', 'refreshUpstream'];
+    // Calls are decided by the line; a server is asked again, or a call ended, at once and without a transaction; the
+    // session that a credential begins is for nothing else.
+    const others = ['createCall', 'cancelCall', 'refreshUpstream', 'beginSession'];
     const acts = OPERATIONS.filter(({ action, http }) => action !== 'readJournal' && http.method !== 'GET');
     const named = new Set(ACTS.map(([name]) => name));
     const missing = acts.map(({ name }) => name).filter((name) => !named.has(name) && !others.includes(name));

@@ -124,6 +124,7 @@ export function openDoor(issuer: Pick<TestIssuer, 'url'> | null, wishes: DoorWis
     oauth: {
       ...{ issuer: issuer?.url ?? null, audience: issuer === null ? null : AUDIENCE, jwksUrl: null },
       ...{ principalKind: 'agent', principalClaim: 'sub', tenantClaim: null },
+      ...{ deviceClaim: null, channelClaim: null },
       ...oauth,
     } as OauthConfig,
   };

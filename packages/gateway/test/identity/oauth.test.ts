@@ -21,6 +21,20 @@ describe('a token of the issuer', () => {
     });
   });
 
+  test('is on the device and the channel of its claims, where the operator named these', async () => {
+    const issuer = await startIssuer();
+    const claims = { device: 'build-7', client: 'nightly' };
+    const plain = await openDoor(issuer)(await issuer.sign(claims));
+    expect(plain.ok && [plain.caller.device, plain.caller.channel]).toEqual([undefined, undefined]);
+    const enter = openDoor(issuer, { deviceClaim: 'device', channelClaim: 'client' });
+    const placed = await enter(await issuer.sign(claims));
+    expect(placed.ok && placed.caller).toMatchObject({ device: 'build-7', channel: 'nightly' });
+    const bare = await enter(await issuer.sign());
+    expect(bare.ok && Object.keys(bare.caller)).not.toContain('device');
+    for (const odd of [{ device: '' }, { device: 7 }, { device: null }, { client: 'a b' }, { client: 'mcp' }])
+      expect(verdictOf(await enter(await issuer.sign(odd)))).toBe('invalid');
+  });
+
   test.each(ALGORITHMS)('is taken when it is signed with %s', async (alg) => {
     const issuer = await startIssuer(alg);
     const enter = openDoor(issuer);

@@ -32,6 +32,22 @@ describe('palisade connect and the workspaces of a client', () => {
     expect(rootsIn(textOf(join(home, FILE)))).toEqual([join(home, 'site')]);
   });
 
+  test('writes the device and the channel of the operator, and keeps them without the flags', async () => {
+    const { run, json, home } = makeScratchHome();
+    const placed = () => {
+      const { args } = JSON.parse(textOf(join(home, FILE))).mcpServers.palisade as { args: string[] };
+      return args.filter(
+        (each, i) => /^--(device|channel)$/.test(each) || /^--(d|c)/.test(args[i - 1] ?? ''),
+      );
+    };
+    await run(['connect', 'cursor', '--device', 'desk', '--channel', 'editor']);
+    expect(placed()).toEqual(['--device', 'desk', '--channel', 'editor']);
+    expect(await json(['connect', 'cursor'])).toMatchObject({ status: 'already connected' });
+    expect(await json(['connect', 'cursor', '--device', 'lap'])).toMatchObject({ status: 'updated' });
+    expect(placed()).toEqual(['--device', 'lap', '--channel', 'editor']);
+    expect((await run(['connect', 'cursor', '--channel', 'http'])).err).toContain('not the name of a door');
+  });
+
   test('grants the file of a project that project, and no other file anything', async () => {
     const { run, home, project } = makeScratchHome();
     await run(['connect', 'cursor', '--project']);
