@@ -32,11 +32,44 @@ const reveals = (then: string) =>
      (drop (call $result_read (i32.const 300000) (i32.const 1000))) ${then} ${listOf('(local.get $n)')}`,
   );
 
+/** A request to a host, with or without a secret; what it is denied for does not need a network. */
+const requests = (url: string, secret?: number) =>
+  guest(({ bytes }) => {
+    const wish = secret === undefined ? {} : { secret: { handle: secret, header: 'X-Key', format: '{}' } };
+    const head = JSON.stringify({ url, ...wish });
+    return listOf(`(call $http_request (i32.const 10000) ${bytes(head)} (i32.const 0) (i32.const 0))`);
+  });
+const API = { http: ['https://api.example.com/v1/', 'other.example.com:443'] };
+const SENT = [{ name: 'canary', mayReveal: false, hosts: ['api.example.com'] }];
+const KEY = 'https://elsewhere.example/?key=canary';
+
+/** What a guest tries, under which grants, and what is written down of it. */
+const DENIED: readonly (readonly [why: string, bytes: Uint8Array, given: object, argument: string | null])[] =
+  [
+    ['host-not-allowed', requests(KEY), API, 'elsewhere.example:443'],
+    ['withheld', requests('https://api.example.com/'), { http: [null] }, 'api.example.com:443'],
+    [
+      'secret-not-for-host',
+      requests('https://other.example.com/', 20_000),
+      { http: ['other.example.com:443'], secrets: SENT },
+      'canary to other.example.com:443',
+    ],
+    ['unknown-handle', requests('https://api.example.com/v1/', 20_009), { ...API, secrets: SENT }, '20009'],
+    [
+      'secret-not-readable',
+      guest(listOf('(call $secret_read (i32.const 20000))')),
+      { secrets: SENT },
+      'canary',
+    ],
+    ['unknown-handle', guest(listOf('(call $secret_read (i32.const 29999))')), { secrets: SENT }, '29999'],
+  ];
+
 const grants = { log: true };
 const secrets = [{ name: 'canary', mayReveal: true, hosts: [] }];
 const storage = [{ read: ['notes/'], write: [] }];
 const { call, opened } = sharedModules(() => ({
   tools: [
+    ...DENIED.map(([, bytes, given], index) => moduleTool(`test.denied-${index}`, bytes, { grants: given })),
     moduleTool('test.logs', logs('all is well'), { grants }),
     moduleTool('test.terminal', logs('a\u001b]0;owned\u0007\r\nok  call_0\u202e\u2028b'), { grants }),
     moduleTool('test.floods', floods(64), { grants, limits: { fuel: 100_000_000 } }),
@@ -121,6 +154,19 @@ describe('a guest that is denied', () => {
     expect(body.denied).toMatchObject([denial]);
     expect(body.denied[0].remedy).not.toBe('');
   });
+});
+
+describe('a host call that is denied', () => {
+  test.each(DENIED.map(([why, , , argument], index) => [why, index, argument] as const))(
+    'says why: %s (%i)',
+    async (why, index, argument) => {
+      const { ended, log } = await keptOf(`test.denied-${index}`);
+      expect(ended.output).toEqual([-1]);
+      expect(log?.denied).toMatchObject([{ why, argument, times: 1 }]);
+      // Addresses may contain keys, so no more of one than the host is recorded.
+      expect(recorded(ended.callId)).not.toContain('?key=');
+    },
+  );
 });
 
 describe('the log of a call of another tenant', () => {

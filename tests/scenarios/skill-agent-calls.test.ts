@@ -65,7 +65,9 @@ async function call(tool: string): Promise<Result> {
 
 beforeAll(async () => {
   const place = join(folder, 'sample');
-  const tools = { plain: PLAIN, keep: KEEPER, noisy: NOISY, denied: DENIED, broken: BROKEN };
+  const tools = { plain: PLAIN, keep: KEEPER, noisy: NOISY, denied: DENIED, broken: BROKEN, torn: BROKEN };
+  mkdirSync(join(folder, 'state'), { mode: 0o700 });
+  writeFileSync(join(folder, 'state', 'palisade.toml'), '[skills]\nfail_after_traps = 2\n', { mode: 0o600 });
   for (const [path, bytes] of sampleFiles({ tools, capabilities: `log = true\n${KEEPS}` })) {
     mkdirSync(dirname(join(place, path)), { recursive: true });
     writeFileSync(join(place, path), bytes);
@@ -142,4 +144,21 @@ test('a trap names the functions of the module, and a denial its reason and reme
   const denied = await ok('call', 'acme.sample.denied', '--as', 'user:root', ...STATE);
   expect(denied.err).toContain('denied: storage_put "elsewhere/a": No prefix');
   expect(denied.err).toContain('palisade skill show acme.sample');
+});
+
+test('a skill that traps on every input is taken away from the agent, and comes back when the operator enables it', async () => {
+  expect([codeOf(await call('broken')), codeOf(await call('torn'))]).toEqual([
+    'tier/trapped',
+    'tier/trapped',
+  ]);
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+  await vi.waitFor(async () => expect(await names()).not.toContain('acme__sample__plain'), PATIENCE);
+  const refused = await palisade(['call', 'acme.sample.plain', ...STATE]);
+  expect(refused.err).toContain('skill/failed');
+  expect(refused.err).toContain('palisade skill enable');
+  const { out } = await ok('skill', 'show', 'acme.sample', ...STATE);
+  const [callId = ''] = /call_[0-9a-z]{25}/.exec(out) ?? [];
+  expect((await ok('log', callId, ...STATE)).out).toContain('trapped in "read_length"');
+  await ok('skill', 'enable', 'acme.sample', ...STATE);
+  await vi.waitFor(async () => expect(codeOf(await call('plain'))).toBe('ok'), PATIENCE);
 });

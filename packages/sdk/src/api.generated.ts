@@ -351,7 +351,7 @@ export type Schemas = {
     readonly status: number;
     /** What happened this time. */
     readonly detail: string;
-    readonly code: 'ok' | 'door/wrong-usage' | 'door/invalid-call' | 'door/unauthenticated' | 'door/insufficient-scope' | 'door/forbidden-origin' | 'door/not-found' | 'door/method-not-allowed' | 'door/timed-out' | 'door/too-large' | 'door/unsupported-media' | 'door/rate-limited' | 'door/draining' | 'door/already-serving' | 'door/call-open' | 'door/idempotency-conflict' | 'session/unknown' | 'session/too-many' | 'token/unknown' | 'run/unknown' | 'upstream/unknown' | 'upstream/quarantined' | 'tier/upstream-failed' | 'registry/unknown-tool' | 'registry/invalid-input' | 'policy/denied' | 'policy/evaluation-error' | 'policy/unavailable' | 'policy/invalid' | 'policy/changed' | 'policy/locks-out' | 'policy/approval-required' | 'policy/approval-denied' | 'policy/approval-expired' | 'approval/unknown' | 'approval/not-pending' | 'approval/not-allowed' | 'budget/calls-exhausted' | 'budget/wall-exhausted' | 'budget/cpu-exhausted' | 'budget/fuel-exhausted' | 'budget/output-exhausted' | 'budget/egress-exhausted' | 'runner/invalid-workspace' | 'runner/outside-workspace' | 'runner/not-found' | 'runner/not-allowed' | 'runner/environment' | 'runner/invalid-limits' | 'runner/egress-denied' | 'tier/unenforceable' | 'tier/timed-out' | 'tier/cancelled' | 'tier/output-exceeded' | 'tier/invalid-output' | 'tier/tool-error' | 'tier/not-started' | 'tier/unproven' | 'tier/exited' | 'tier/out-of-memory' | 'tier/out-of-cpu' | 'tier/out-of-fuel' | 'tier/trapped' | 'tier/invalid-module' | 'tier/unknown-ending' | 'tier/withdrawn' | 'skill/unknown' | 'skill/invalid-manifest' | 'skill/invalid-package' | 'skill/unsigned' | 'skill/bad-signature' | 'skill/untrusted' | 'skill/downgrade' | 'skill/conflict' | 'skill/incompatible' | 'skill/audit-failed' | 'skill/wrong-state' | 'skill/invalid-grant' | 'skill/quarantined' | 'skill/disabled' | 'skill/revoked' | 'skill/changed' | 'skill/tests-failed' | 'skill/build-failed' | 'oci/failed' | 'oci/unknown' | 'oci/denied' | 'oci/not-allowed' | 'oci/mismatch' | 'oci/not-a-skill' | 'oci/moved' | 'package/unknown' | 'package/refused' | 'package/changed' | 'package/fetch-failed' | 'journal/unknown-record' | 'attest/unverified' | 'attest/missing-key' | 'config/invalid' | 'store/unwritable' | 'store/full' | 'store/locked' | 'store/corrupt' | 'store/newer' | 'store/clock-behind' | 'vault/missing' | 'vault/locked' | 'vault/unreadable' | 'wasm/malformed' | 'wasm/invalid' | 'wasm/feature' | 'wasm/limit' | 'wasm/link' | 'wasm/out-of-fuel' | 'wasm/trapped' | 'gateway/fault';
+    readonly code: 'ok' | 'door/wrong-usage' | 'door/invalid-call' | 'door/unauthenticated' | 'door/insufficient-scope' | 'door/forbidden-origin' | 'door/not-found' | 'door/method-not-allowed' | 'door/timed-out' | 'door/too-large' | 'door/unsupported-media' | 'door/rate-limited' | 'door/draining' | 'door/already-serving' | 'door/call-open' | 'door/idempotency-conflict' | 'session/unknown' | 'session/too-many' | 'token/unknown' | 'run/unknown' | 'upstream/unknown' | 'upstream/quarantined' | 'tier/upstream-failed' | 'registry/unknown-tool' | 'registry/invalid-input' | 'policy/denied' | 'policy/evaluation-error' | 'policy/unavailable' | 'policy/invalid' | 'policy/changed' | 'policy/locks-out' | 'policy/approval-required' | 'policy/approval-denied' | 'policy/approval-expired' | 'approval/unknown' | 'approval/not-pending' | 'approval/not-allowed' | 'budget/calls-exhausted' | 'budget/wall-exhausted' | 'budget/cpu-exhausted' | 'budget/fuel-exhausted' | 'budget/output-exhausted' | 'budget/egress-exhausted' | 'runner/invalid-workspace' | 'runner/outside-workspace' | 'runner/not-found' | 'runner/not-allowed' | 'runner/environment' | 'runner/invalid-limits' | 'runner/egress-denied' | 'tier/unenforceable' | 'tier/timed-out' | 'tier/cancelled' | 'tier/output-exceeded' | 'tier/invalid-output' | 'tier/tool-error' | 'tier/not-started' | 'tier/unproven' | 'tier/exited' | 'tier/out-of-memory' | 'tier/out-of-cpu' | 'tier/out-of-fuel' | 'tier/trapped' | 'tier/invalid-module' | 'tier/unknown-ending' | 'tier/withdrawn' | 'skill/unknown' | 'skill/invalid-manifest' | 'skill/invalid-package' | 'skill/unsigned' | 'skill/bad-signature' | 'skill/untrusted' | 'skill/downgrade' | 'skill/conflict' | 'skill/incompatible' | 'skill/audit-failed' | 'skill/wrong-state' | 'skill/invalid-grant' | 'skill/quarantined' | 'skill/disabled' | 'skill/failed' | 'skill/revoked' | 'skill/changed' | 'skill/tests-failed' | 'skill/build-failed' | 'oci/failed' | 'oci/unknown' | 'oci/denied' | 'oci/not-allowed' | 'oci/mismatch' | 'oci/not-a-skill' | 'oci/moved' | 'package/unknown' | 'package/refused' | 'package/changed' | 'package/fetch-failed' | 'journal/unknown-record' | 'attest/unverified' | 'attest/missing-key' | 'config/invalid' | 'store/unwritable' | 'store/full' | 'store/locked' | 'store/corrupt' | 'store/newer' | 'store/clock-behind' | 'vault/missing' | 'vault/locked' | 'vault/unreadable' | 'wasm/malformed' | 'wasm/invalid' | 'wasm/feature' | 'wasm/limit' | 'wasm/link' | 'wasm/out-of-fuel' | 'wasm/trapped' | 'gateway/fault';
     /** What to do about it. */
     readonly remedy: string;
   };
@@ -452,7 +452,7 @@ export type Schemas = {
     readonly versions: readonly {
       /** A version by Semantic Versioning, as 1.2.0. */
       readonly version: string;
-      readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+      readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'failed' | 'revoked';
     }[];
     /** What the key that signed it is valid for now. */
     readonly keyState: 'trusted' | 'retired' | 'expired' | 'revoked' | 'not trusted';
@@ -464,7 +464,7 @@ export type Schemas = {
     readonly id: string;
     /** A version by Semantic Versioning, as 1.2.0. */
     readonly version: string;
-    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'failed' | 'revoked';
     readonly name: string;
     readonly publisher: string;
     /** The SHA-256 digest of the package. */
@@ -563,7 +563,7 @@ export type Schemas = {
     readonly report: Schemas['AuditReport'] | null;
   };
   readonly SkillAudit: Schemas['AuditReport'] & {
-    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'failed' | 'revoked';
     readonly reason: string | null;
   };
   readonly SkillComparison: Schemas['SkillDifference'] & {
@@ -615,7 +615,7 @@ export type Schemas = {
     readonly id: string;
     /** A version by Semantic Versioning, as 1.2.0. */
     readonly version: string;
-    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'failed' | 'revoked';
     readonly name: string;
     readonly publisher: string;
     /** The SHA-256 digest of the package. */

@@ -434,6 +434,11 @@ export const CODES = {
     'Review it with `palisade skill audit ID`, then run `palisade skill approve ID`.',
   ),
   'skill/disabled': refused(403, 'The skill is disabled.', 'Enable it with `palisade skill enable ID`.'),
+  'skill/failed': refused(
+    403,
+    'The skill trapped again and again, and was taken out of use.',
+    'Read why with `palisade log CALL`; an operator enables it again with `palisade skill enable ID`.',
+  ),
   'skill/revoked': refused(
     403,
     'The skill was revoked and cannot run again.',

@@ -337,6 +337,11 @@ const ROWS = {
     duration('7d', [HOUR_MS, 366 * DAY_MS]),
     'How long after its last audit a skill is audited again; a manifest can shorten this, never extend it.',
   ],
+  'skills.fail_after_traps': [
+    integer(10, [0, 1_000]),
+    'After how many traps, each on another input and with no success in between, a skill is taken out of use until an operator enables it; 0 for never.',
+  ],
+  'skills.fail_window': [duration('10m', [60_000, 7 * DAY_MS]), 'How long such a trap counts.'],
   'skills.reviewers': [
     integer(1, [1, 5]),
     'How many different people have to approve a skill; a manifest can require more, never fewer.',

@@ -19,6 +19,7 @@ import type { Execution, RunResult } from '../tiers/tier.ts';
 import { type CallFacts, refusalFacts, UNDECIDED } from './admit.ts';
 import type { Begun } from './begin.ts';
 import type { Line, Records } from './gateway.ts';
+import { countEnding } from './skills/traps.ts';
 
 /** A disk or a lock may recover; the ending of a run is worth waiting for. */
 const ATTEMPTS = 5;
@@ -49,6 +50,7 @@ export async function finish(line: Line, begun: Begun, result: RunResult): Promi
       if (session !== undefined) leaveSession(tx, session, line.clock.nowMs());
       if (recording !== null) saveRecording(tx, begun.facts.call.id, recording);
       const ran = { startedAt: begun.startedAt, execution: executionOf(result, recording) };
+      countEnding(line, tx, begun.grant.call, result);
       return appendEnding(line, tx, begun.facts, { outcome, ran, egress, trace, log });
     });
   for (let attempt = 1; ; attempt++) {

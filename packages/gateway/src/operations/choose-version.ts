@@ -14,12 +14,12 @@ type Choice = {
 };
 
 const CHOICES: Readonly<Record<ChangeEvent, Choice>> = {
-  quarantine: { fits: ['active', 'approved', 'disabled'], among: 'newest' },
-  enable: { fits: ['approved', 'disabled'], among: 'latest' },
-  disable: { fits: ['active', 'approved'], among: 'newest' },
-  revoke: { fits: ['active', 'approved', 'disabled', 'quarantined'], among: 'newest' },
+  quarantine: { fits: ['active', 'failed', 'approved', 'disabled'], among: 'newest' },
+  enable: { fits: ['approved', 'failed', 'disabled'], among: 'latest' },
+  disable: { fits: ['active', 'failed', 'approved'], among: 'newest' },
+  revoke: { fits: ['active', 'failed', 'approved', 'disabled', 'quarantined'], among: 'newest' },
   remove: {
-    fits: ['revoked', 'disabled', 'quarantined', 'approved', 'ingested', 'audited'],
+    fits: ['revoked', 'disabled', 'failed', 'quarantined', 'approved', 'ingested', 'audited'],
     among: 'only',
   },
 };

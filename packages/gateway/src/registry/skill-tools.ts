@@ -248,6 +248,7 @@ const CODES_OF_STATES: Readonly<Record<Exclude<SkillState, 'active'>, RefusedCod
   quarantined: 'skill/quarantined',
   approved: 'skill/disabled',
   disabled: 'skill/disabled',
+  failed: 'skill/failed',
   revoked: 'skill/revoked',
 };
 

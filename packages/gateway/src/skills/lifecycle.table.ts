@@ -11,6 +11,7 @@ export const SKILL_STATES = {
   approved: 'Enough reviewers approved these exact bytes with a grant; it is not enabled.',
   active: 'Its tools are listed and run with what was granted.',
   disabled: 'It was approved and is disabled; its grant is kept.',
+  failed: 'Its tools trapped again and again; none of them runs before an operator enables it.',
   revoked: 'These bytes never run again, not even when they are installed again.',
 } as const;
 export type SkillState = keyof typeof SKILL_STATES;
@@ -23,6 +24,7 @@ export const SKILL_EVENTS = {
   approve: 'approveSkill',
   enable: 'enableSkill',
   disable: 'disableSkill',
+  fail: 'disableSkill',
   revoke: 'revokeSkill',
   remove: 'removeSkill',
 } as const;
@@ -49,6 +51,7 @@ const STEPS: Readonly<Record<SkillEvent, Steps>> = {
     ['approved', 'approved', 'Audited again and passed.'],
     ['active', 'active', 'Audited again and passed; calls continue.'],
     ['disabled', 'disabled', 'Audited again and passed; it stays disabled.'],
+    ['failed', 'failed', 'Audited again and passed; it stays failed.'],
   ],
   quarantine: [
     ['ingested', 'quarantined', 'The first audit failed; it waits in quarantine with its findings.'],
@@ -60,6 +63,7 @@ const STEPS: Readonly<Record<SkillEvent, Steps>> = {
       'It is taken out of use, its running calls are cancelled and its approval is void.',
     ],
     ['disabled', 'quarantined', 'Its approval is void; it cannot be enabled before a new one.'],
+    ['failed', 'quarantined', 'Its approval is void; what failed is reviewed again.'],
   ],
   approve: [
     ['quarantined', 'approved', 'The last required reviewer approves this exact package with a grant.'],
@@ -67,10 +71,19 @@ const STEPS: Readonly<Record<SkillEvent, Steps>> = {
   enable: [
     ['approved', 'active', 'Its tools are listed and can be called.'],
     ['disabled', 'active', 'Its tools are listed and can be called again, with the same grant.'],
+    ['failed', 'active', 'Its tools are listed and can be called again; traps are counted anew.'],
   ],
   disable: [
     ['approved', 'disabled', 'It is disabled before it was ever enabled.'],
     ['active', 'disabled', 'Its tools are not listed until it is enabled again.'],
+    ['failed', 'disabled', 'It stays out of use, now because an operator says so.'],
+  ],
+  fail: [
+    [
+      'active',
+      'failed',
+      'Its tools trapped again and again, with no success in between; the gateway does it.',
+    ],
   ],
   revoke: [
     ['ingested', 'revoked', 'It is rejected permanently before its audit.'],
@@ -79,6 +92,7 @@ const STEPS: Readonly<Record<SkillEvent, Steps>> = {
     ['approved', 'revoked', 'Its approval is withdrawn permanently.'],
     ['active', 'revoked', 'It is taken out of use permanently, and its running calls are cancelled.'],
     ['disabled', 'revoked', 'It stays out of use permanently.'],
+    ['failed', 'revoked', 'It stays out of use permanently, whatever made it fail.'],
   ],
   remove: [
     ['ingested', null, 'It is deleted with its package.'],
@@ -86,6 +100,7 @@ const STEPS: Readonly<Record<SkillEvent, Steps>> = {
     ['quarantined', null, 'It is deleted with its package.'],
     ['approved', null, 'It is deleted with its grant and its package.'],
     ['disabled', null, 'It is deleted with its grant and its package.'],
+    ['failed', null, 'It is deleted with its grant, its package and the count of its traps.'],
     ['revoked', null, 'Its package is deleted; the revocation of this exact package is kept.'],
   ],
 };

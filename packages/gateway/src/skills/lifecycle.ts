@@ -22,9 +22,9 @@ export function transitionOf(from: SkillState | null, event: SkillEvent, subject
   return transition;
 }
 
-/** What can be done in a state, in the order of the table. */
+/** What a caller can do in a state, in the order of the table; a skill fails by itself. */
 export function eventsFrom(from: SkillState | null): readonly SkillEvent[] {
-  return TRANSITIONS.flatMap((transition) => (transition.from === from ? [transition.event] : []));
+  return TRANSITIONS.flatMap(({ from: state, event }) => (state === from && event !== 'fail' ? [event] : []));
 }
 
 /** Whether any event leads from one state to the other. */

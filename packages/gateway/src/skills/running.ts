@@ -12,7 +12,7 @@ type Running = { readonly signal: AbortSignal; readonly leave: () => void };
 const LOOK_MS = 250;
 
 /** Calls that may run to the end: a skill that was only switched off, or replaced by a newer version, does no harm. */
-const LETS_END: ReadonlySet<SkillState> = new Set(['active', 'approved', 'disabled']);
+const LETS_END: ReadonlySet<SkillState> = new Set(['active', 'approved', 'disabled', 'failed']);
 
 export class RunningSkills {
   readonly #reader: Reader;

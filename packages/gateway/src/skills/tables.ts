@@ -69,12 +69,27 @@ type KeyRow = {
   readonly reason: string | null;
 };
 
+/** A trap of an active version since its last success; not a part of the index, and so without an epoch. */
+export type TrapRow = {
+  readonly id: string;
+  readonly version: string;
+  /** A digest of the tool and its input: the same call again is the same trap. */
+  readonly input: string;
+  readonly at_ms: number;
+  readonly call: string;
+  readonly principal: string;
+  readonly tenant: string;
+  /** The functions that were running, in words. */
+  readonly place: string;
+};
+
 export type SkillTables = {
   skill_version: VersionRow;
   skill_tool: ToolRow;
   skill_highest: HighestRow;
   skill_revoked: RevokedRow;
   skill_key: KeyRow;
+  skill_trap: TrapRow;
   skill_epoch: { readonly id: number; readonly epoch: number };
 };
 
@@ -88,17 +103,17 @@ BEGIN UPDATE skill_epoch SET epoch = epoch + 1; END;`,
     .join('\n');
 }
 
+const APPROVED_BEFORE = "'approved', 'active', 'disabled'";
+const APPROVED = `${APPROVED_BEFORE}, 'failed'`;
+
 /** A time that counts only for what can run or be switched on; an index and its statements spell it alike. */
-export function whileApproved(column: 'audited_at_ms' | 'audit_by_ms'): string {
-  return `CASE WHEN state IN ('approved', 'active', 'disabled') THEN ${column} END`;
+export function whileApproved(column: 'audited_at_ms' | 'audit_by_ms', states = APPROVED): string {
+  return `CASE WHEN state IN (${states}) THEN ${column} END`;
 }
 
-/** The tables of skills. The long columns come last, so that a list never reads them. */
-export const skillsMigrations: readonly Migration[] = [
-  {
-    id: 'skills/001',
-    sql: `
-CREATE TABLE skill_version (
+/** The table of versions, in which these states are of what was approved. */
+function versionTable(approved: string): string {
+  return `CREATE TABLE skill_version (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 3 AND 64),
   version TEXT NOT NULL CHECK (length(version) BETWEEN 5 AND 64),
@@ -108,7 +123,7 @@ CREATE TABLE skill_version (
   key_id TEXT NOT NULL,
   trust TEXT NOT NULL CHECK (trust IN ('operator', 'first-use')),
   state TEXT NOT NULL
-    CHECK (state IN ('ingested', 'audited', 'quarantined', 'approved', 'active', 'disabled', 'revoked')),
+    CHECK (state IN ('ingested', 'audited', 'quarantined', ${approved}, 'revoked')),
   tools INTEGER NOT NULL CHECK (tools >= 0),
   verdict TEXT CHECK (verdict IN ('passed', 'failed')),
   reason TEXT,
@@ -126,22 +141,37 @@ CREATE TABLE skill_version (
   UNIQUE (id, version),
   CHECK ((verdict IS NULL) = (report IS NULL) AND (audited_at_ms IS NULL) = (report IS NULL)),
   CHECK (state NOT IN ('ingested') OR report IS NULL),
-  CHECK (state NOT IN ('audited', 'approved', 'active', 'disabled') OR report IS NOT NULL),
-  CHECK (state NOT IN ('approved', 'active', 'disabled')
+  CHECK (state NOT IN ('audited', ${approved}) OR report IS NOT NULL),
+  CHECK (state NOT IN (${approved})
     OR (granted IS NOT NULL AND verdict = 'passed' AND approved_by <> '[]'))
-) STRICT;
-CREATE UNIQUE INDEX skill_version_active ON skill_version (id) WHERE state = 'active';
+) STRICT;`;
+}
+
+function versionIndexes(approved: string): string {
+  return `CREATE UNIQUE INDEX skill_version_active ON skill_version (id) WHERE state = 'active';
 CREATE INDEX skill_version_by_id ON skill_version (id, seq);
 CREATE INDEX skill_version_by_state ON skill_version (state, id, seq);
 CREATE INDEX skill_version_by_key ON skill_version (key_id);
-CREATE INDEX skill_version_audited ON skill_version (${whileApproved('audited_at_ms')});
-CREATE INDEX skill_version_audit_by ON skill_version (${whileApproved('audit_by_ms')});
-CREATE TABLE skill_tool (
+CREATE INDEX skill_version_audited ON skill_version (${whileApproved('audited_at_ms', approved)});
+CREATE INDEX skill_version_audit_by ON skill_version (${whileApproved('audit_by_ms', approved)});`;
+}
+
+const TOOL_TABLE = `CREATE TABLE skill_tool (
   tool_id TEXT NOT NULL,
   seq INTEGER NOT NULL REFERENCES skill_version (seq) ON DELETE CASCADE,
   PRIMARY KEY (tool_id, seq)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX skill_tool_by_version ON skill_tool (seq);
+) STRICT, WITHOUT ROWID;`;
+const TOOL_INDEX = 'CREATE INDEX skill_tool_by_version ON skill_tool (seq);';
+
+/** The tables of skills. The long columns come last, so that a list never reads them. */
+export const skillsMigrations: readonly Migration[] = [
+  {
+    id: 'skills/001',
+    sql: `
+${versionTable(APPROVED_BEFORE)}
+${versionIndexes(APPROVED_BEFORE)}
+${TOOL_TABLE}
+${TOOL_INDEX}
 CREATE TABLE skill_highest (
   id TEXT PRIMARY KEY,
   version TEXT NOT NULL
@@ -173,6 +203,37 @@ CREATE TABLE skill_epoch (
 ) STRICT;
 INSERT INTO skill_epoch (id, epoch) VALUES (1, 0);
 ${['skill_version', 'skill_tool', 'skill_highest', 'skill_revoked', 'skill_key'].map(countChanges).join('\n')}`,
+  },
+  {
+    // A table with another CHECK is another table. The children go first, so that nothing is deleted with their parents.
+    id: 'skills/002',
+    sql: `
+ALTER TABLE skill_tool RENAME TO skill_tool_before;
+ALTER TABLE skill_version RENAME TO skill_version_before;
+${versionTable(APPROVED)}
+${TOOL_TABLE}
+INSERT INTO skill_version SELECT * FROM skill_version_before;
+INSERT INTO skill_tool SELECT * FROM skill_tool_before;
+DELETE FROM sqlite_sequence WHERE name = 'skill_version';
+INSERT INTO sqlite_sequence (name, seq)
+  SELECT 'skill_version', seq FROM sqlite_sequence WHERE name = 'skill_version_before';
+DROP TABLE skill_tool_before;
+DROP TABLE skill_version_before;
+${versionIndexes(APPROVED)}
+${TOOL_INDEX}
+${['skill_version', 'skill_tool'].map(countChanges).join('\n')}
+UPDATE skill_epoch SET epoch = epoch + 1;
+CREATE TABLE skill_trap (
+  id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  input TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  call TEXT NOT NULL,
+  principal TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  place TEXT NOT NULL,
+  PRIMARY KEY (id, version, input)
+) STRICT, WITHOUT ROWID;`,
   },
 ];
 

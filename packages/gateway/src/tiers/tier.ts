@@ -39,6 +39,8 @@ export type RunResult = {
   readonly egress?: Json;
   /** What the guest of a module said and was denied, as it wrote it; left out where there is no guest. */
   readonly log?: CallLog;
+  /** The guest trapped by itself: neither a limit nor its caller ended it. */
+  readonly isTrap?: true;
   /** What is needed to replay it, if it can be; the receipt names it once it is saved. */
   readonly recorded?: Written;
 };

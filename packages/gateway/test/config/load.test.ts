@@ -75,7 +75,10 @@ describe('loadConfig() gives', () => {
         snapshotTotalBytes: 2_147_483_648,
       },
       vault: { key: 'file', passphraseFile: null },
-      skills: { firstUse: 'refuse', advisories: null, reauditAfterMs: 7 * 86_400_000, reviewers: 1 },
+      skills: {
+        ...{ firstUse: 'refuse', advisories: null, reauditAfterMs: 7 * 86_400_000, reviewers: 1 },
+        ...{ failAfterTraps: 10, failWindowMs: 600_000 },
+      },
       http: {
         listen: '127.0.0.1:7433',
         allowedHosts: [],
@@ -176,10 +179,12 @@ describe('loadConfig() gives', () => {
 first_use = "trust"
 advisories = "/srv/advisories.json"
 reaudit_after = "12h"
+fail_after_traps = 0
+fail_window = "1h"
 reviewers = 2`);
     expect(skills).toEqual({
       ...{ firstUse: 'trust', advisories: '/srv/advisories.json' },
-      ...{ reauditAfterMs: 43_200_000, reviewers: 2 },
+      ...{ reauditAfterMs: 43_200_000, reviewers: 2, failAfterTraps: 0, failWindowMs: 3_600_000 },
     });
   });
 

@@ -54,6 +54,7 @@ const WAYS: Readonly<Record<SkillState, readonly SkillState[]>> = {
   approved: ['audited', 'quarantined', 'approved'],
   active: ['audited', 'quarantined', 'approved', 'active'],
   disabled: ['audited', 'quarantined', 'approved', 'disabled'],
+  failed: ['audited', 'quarantined', 'approved', 'active', 'failed'],
   revoked: ['audited', 'quarantined', 'revoked'],
 };
 

@@ -423,3 +423,36 @@ describe('the index', () => {
     expect(skillsOfKey(store, 'sha256:other')).toEqual([]);
   });
 });
+
+describe('an index from before skills could fail', () => {
+  it('keeps its versions, their tools and their order, and counts changes as before', () => {
+    const directory = tempDir();
+    const old = openStore(directory, skillsMigrations.slice(0, 1));
+    const states = ['active', 'quarantined', 'disabled', 'revoked'] as const;
+    for (const state of states)
+      old.transact((tx) => bring(tx, newSkill({ id: `acme.${state}`, version: '1.0.0' }), state));
+    old.transact((tx) => bring(tx, newSkill({ id: 'acme.last', version: '1.0.0' }), 'ingested'));
+    old.transact((tx) => dropVersion(tx, 'acme.last', '1.0.0'));
+    const before = { page: pageOf(old, { after: null, limit: 10, state: null }), epoch: epochOf(old) };
+    const skills = states.map((state) => skillAt(old, `acme.${state}`, '1.0.0'));
+    const tools = pageOfTools(old, { after: null, limit: 10 });
+    old.close();
+
+    const store = openStore(directory, skillsMigrations);
+    expect(pageOf(store, { after: null, limit: 10, state: null })).toEqual(before.page);
+    expect(states.map((state) => skillAt(store, `acme.${state}`, '1.0.0'))).toEqual(skills);
+    expect(pageOfTools(store, { after: null, limit: 10 })).toEqual(tools);
+    expect(epochOf(store)).toBeGreaterThan(before.epoch);
+
+    const active = newSkill({ id: 'acme.active', version: '1.0.0' });
+    const epoch = epochOf(store);
+    store.transact((tx) => changeVersion(tx, step(active, 'active', 'failed')));
+    expect([skillAt(store, 'acme.active', '1.0.0')?.state, epochOf(store) > epoch]).toEqual(['failed', true]);
+    store.transact((tx) => dropVersion(tx, 'acme.active', '1.0.0'));
+    expect(ownerOfTool(store, tools[0]?.toolId ?? '')).toEqual([]);
+    // The number of a version that was removed is not given again.
+    store.transact((tx) => bring(tx, newSkill({ id: 'acme.new', version: '1.0.0' }), 'ingested'));
+    const { next } = pageOf(store, { after: null, limit: 2, state: null });
+    expect(next).toBe('acme.new:6');
+  });
+});

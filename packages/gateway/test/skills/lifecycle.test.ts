@@ -16,15 +16,16 @@ const DOCUMENT = readFileSync(new URL('../../../../docs/skills.md', import.meta.
 
 /** Written by hand, as an operator would expect it: where each event leads, "gone" where to nowhere, "-" where it is refused. */
 const EXPECTED = `
-              ingest   audit       quarantine  approve  enable disable  revoke  remove
-not-installed ingested -           -           -        -      -        -       -
-ingested      -        audited     quarantined -        -      -        revoked gone
-audited       -        -           quarantined -        -      -        revoked gone
-quarantined   -        quarantined -           approved -      -        revoked gone
-approved      -        approved    quarantined -        active disabled revoked gone
-active        -        active      quarantined -        -      disabled revoked -
-disabled      -        disabled    quarantined -        active -        revoked gone
-revoked       -        -           -           -        -      -        -       gone`;
+              ingest   audit       quarantine  approve  enable disable  fail   revoke  remove
+not-installed ingested -           -           -        -      -        -      -       -
+ingested      -        audited     quarantined -        -      -        -      revoked gone
+audited       -        -           quarantined -        -      -        -      revoked gone
+quarantined   -        quarantined -           approved -      -        -      revoked gone
+approved      -        approved    quarantined -        active disabled -      revoked gone
+active        -        active      quarantined -        -      disabled failed revoked -
+disabled      -        disabled    quarantined -        active -        -      revoked gone
+failed        -        failed      quarantined -        active disabled -      revoked gone
+revoked       -        -           -           -        -      -        -      -       gone`;
 
 function cells(text: string): string[][] {
   return text
@@ -75,10 +76,10 @@ describe('nextState()', () => {
       'Cannot approve the skill: it is active, expected quarantined',
     );
     expect(refusalOf('quarantined', 'enable').message).toBe(
-      'Cannot enable the skill: it is quarantined, expected approved or disabled',
+      'Cannot enable the skill: it is quarantined, expected one of approved, disabled, failed',
     );
     expect(refusalOf('active', 'remove').message).toBe(
-      'Cannot remove the skill: it is active, expected one of ingested, audited, quarantined, approved, disabled, revoked',
+      'Cannot remove the skill: it is active, expected one of ingested, audited, quarantined, approved, disabled, failed, revoked',
     );
   });
 
@@ -92,7 +93,7 @@ describe('nextState()', () => {
       if (state === null || state === 'approved') continue;
       for (const earlier of before(state)) if (!seen.has(earlier)) open.push(seen.add(earlier) && earlier);
     }
-    expect(seen).toEqual(new Set(['active', 'disabled', 'approved']));
+    expect(seen).toEqual(new Set(['active', 'disabled', 'failed', 'approved']));
     expect(before('approved')).toEqual(['quarantined']);
   });
 });
@@ -104,7 +105,9 @@ describe('transitionOf()', () => {
       expect(transition).toMatchObject({ from, event, action: SKILL_EVENTS[event] });
       expect([to, transition.sentence]).toEqual([to, expect.stringMatching(/^[A-Z].{10,100}\.$/)]);
     }
-    expect(new Set(Object.values(SKILL_EVENTS)).size).toBe(EVENTS.length);
+    // A skill fails by itself; to Cedar it is disabled.
+    expect(SKILL_EVENTS.fail).toBe(SKILL_EVENTS.disable);
+    expect(new Set(Object.values(SKILL_EVENTS)).size).toBe(EVENTS.length - 1);
   });
 });
 

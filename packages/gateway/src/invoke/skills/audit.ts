@@ -149,11 +149,11 @@ type OpenedSkills = { readonly installed: InstalledSkills; readonly tools: Skill
 
 /** Opens the skills of a state directory; nothing of a skill is read before it is called. */
 export function openSkills(records: Records, { skills }: Config, stateDir: string): OpenedSkills {
-  const { firstUse, reviewers, reauditAfterMs, advisories } = skills;
+  const { advisories, ...terms } = skills;
   const installed: InstalledSkills = {
     artifacts: new Artifacts(join(stateDir, 'skills')),
     running: new RunningSkills(records.store),
-    terms: { firstUse, reviewers, reauditAfterMs, advisories: advisoryFile(advisories) },
+    terms: { ...terms, advisories: advisoryFile(advisories) },
   };
   const tools = new SkillTools({
     reader: records.store,

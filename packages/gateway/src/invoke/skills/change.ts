@@ -1,6 +1,7 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { activeOf, artifactsInUse, skillAt, versionsOf } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { forgetTraps } from '../../skills/index/traps.ts';
 import { dropVersion } from '../../skills/index/write.ts';
 import type { SkillState } from '../../skills/lifecycle.table.ts';
 import { nextState, transitionOf } from '../../skills/lifecycle.ts';
@@ -25,11 +26,11 @@ export type Changing = Acting & Named & { readonly event: ChangeEvent; readonly 
 
 /** Which version is meant where none is named. */
 const FITS: Readonly<Record<ChangeEvent, readonly SkillState[]>> = {
-  quarantine: ['active', 'approved', 'disabled'],
-  enable: ['approved', 'disabled'],
-  disable: ['active'],
-  revoke: ['active', 'approved', 'disabled', 'quarantined', 'audited', 'ingested'],
-  remove: ['disabled', 'quarantined', 'revoked', 'approved', 'audited', 'ingested'],
+  quarantine: ['active', 'failed', 'approved', 'disabled'],
+  enable: ['approved', 'failed', 'disabled'],
+  disable: ['active', 'failed'],
+  revoke: ['active', 'failed', 'approved', 'disabled', 'quarantined', 'audited', 'ingested'],
+  remove: ['disabled', 'failed', 'quarantined', 'revoked', 'approved', 'audited', 'ingested'],
 };
 
 /** Takes one lifecycle step with a skill, if the policies permit it; calls of a withdrawn skill are ended. */
@@ -142,6 +143,7 @@ export function activate(
     const replaced = { event: 'disable', acting, decidedBy, reason: `replaced by ${version}` } as const;
     move(gateway, tx, before, replaced);
   }
+  forgetTraps(tx, skill);
   return move(gateway, tx, skill, { event: 'enable', acting, decidedBy, reason });
 }
 
@@ -232,7 +234,7 @@ function plan({ store }: Gateway, id: string): Plan {
   if (versions.length === 0)
     throw new CodedError('skill/unknown', `Cannot roll "${id}" back: it is not installed`);
   const newest = versions.find(
-    ({ state }) => state === 'active' || state === 'approved' || WAITING.has(state),
+    ({ state }) => state === 'active' || state === 'failed' || state === 'approved' || WAITING.has(state),
   );
   const earlier = newest === undefined ? [] : versions.slice(versions.indexOf(newest) + 1);
   const full = (version: string) => skillAt(store, id, version);

@@ -165,6 +165,8 @@ type Move = Pick<SkillChange, 'reason' | 'report' | 'grant' | 'approvedBy'> & {
   readonly event: SkillEvent;
   readonly acting: Acting | null;
   readonly decidedBy: readonly string[];
+  /** More for the record. */
+  readonly details?: { readonly [key: string]: Json };
 };
 
 /** What must be known about a version for a lifecycle step. */
@@ -175,7 +177,7 @@ export function move<Skill extends Movable>(
   gateway: Pick<Gateway, 'journal' | 'clock'>,
   tx: Transaction,
   skill: Skill,
-  { event, acting, decidedBy, reason, ...changes }: Move,
+  { event, acting, decidedBy, reason, details = {}, ...changes }: Move,
 ): Skill {
   const { id, version, state: from } = skill;
   const to = nextState(from, event, skill);
@@ -189,7 +191,7 @@ export function move<Skill extends Movable>(
     skill,
     acting,
     body: {
-      ...{ event, from, to, reason, decidedBy: [...decidedBy] },
+      ...{ event, from, to, reason, decidedBy: [...decidedBy], ...details },
       ...(report && { verdict: report.verdict, findings: report.findings.map((finding) => finding.id) }),
       ...(grant !== undefined && { grant: grant && digestValue(grant) }),
       ...(approvedBy && { approvedBy: [...approvedBy] }),

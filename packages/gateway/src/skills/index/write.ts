@@ -196,6 +196,7 @@ const ACTS: Readonly<Record<Doing, string>> = {
   approved: 'approve',
   active: 'enable',
   disabled: 'disable',
+  failed: 'fail',
   revoked: 'revoke',
   remove: 'remove',
 };

@@ -81,6 +81,20 @@ const CODES: ReadonlyMap<string, FailedCode> = new Map(
     export: 'tier/invalid-module',
   }),
 );
+/** Traps that are bugs of a module: what a limit or a host function ended is not among them. */
+const BUGS: ReadonlySet<string> = new Set([
+  'unreachable',
+  'out-of-bounds',
+  'arithmetic',
+  'indirect-call',
+  'trap',
+]);
+
+/** Whether the guest trapped by itself. */
+export function isTrap({ ending, code = '' }: DoneHead): boolean {
+  return ending === 'trapped' && BUGS.has(code);
+}
+
 const MOST_DEPTH = 128;
 const MOST_MESSAGE_CHARS = 2_000;
 

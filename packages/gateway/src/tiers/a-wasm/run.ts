@@ -10,7 +10,7 @@ import { newScrubber } from '../../vault/scrub.ts';
 import { type RunContext, type RunEnding, type RunResult, TierFault } from '../tier.ts';
 import { CallNetwork } from './call-network.ts';
 import { Denials } from './denials.ts';
-import { endingOf, failed, refusedEnding } from './ending.ts';
+import { endingOf, failed, isTrap, refusedEnding } from './ending.ts';
 import type { CallHead } from './engine/protocol.ts';
 import { ENDS } from './engine-counts.ts';
 import type { EngineCall, EngineEnd, EngineProcess } from './engine-process.ts';
@@ -193,7 +193,8 @@ export class WasmRun {
     const facts = { fuelIsExact: isExact, peakMemoryBytes, isLogCut };
     const used = { fuel: fuelUsed, outputBytes: end.bytes.length, facts };
     this.#trap = trapOf(end.head.frames ?? [], module);
-    return this.#result(endingOf(end.head, end.bytes, limits.outputBytes, this.#trap), used);
+    const result = this.#result(endingOf(end.head, end.bytes, limits.outputBytes, this.#trap), used);
+    return isTrap(end.head) ? { ...result, isTrap: true } : result;
   }
 
   /** Boundary: what it used is unknown, so all is charged: a guest cannot compute for free by crashing its engine. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeScratch } from './palisade.ts';
@@ -33,6 +33,26 @@ describe('an operator who errs', () => {
     expect([status, out]).toEqual([2, '']);
     expect(err).toContain('it is active, expected one of');
     expect(err).not.toContain('Type the id');
+  });
+
+  test('lets agents call a skill only after the policy was shown, by names that agents can have', async () => {
+    const { state, palisade, told } = await newOperator(scratch, 'agents');
+    await told(['skill', 'install', writePackage(state, 'one', { asks: STORAGE })]);
+    const approve = ['skill', 'approve', 'acme.text', '--allow'];
+    const wrong = await palisade([...approve, 'user:grace', ...YES]);
+    expect([wrong.status, wrong.err]).toEqual([64, expect.stringContaining('agent:NAME')]);
+    const file = join(state, 'policies/81-allowed-skills.cedar');
+    const refused = await palisade([...approve, 'agents'], { typed: 'no\n' });
+    expect(refused.out).toContain('[Tool::"acme.text.save"].contains(resource)');
+    expect(existsSync(file)).toBe(false);
+    const { policy } = await told([...approve, 'agents', ...YES]);
+    expect(readFileSync(file, 'utf8')).toContain(String(policy).trim());
+    const wanted = ['policy', 'explain', 'acme.text.save', '--as', 'agent:ada', '--input', '{}'];
+    expect((await palisade(wanted)).out).toContain('"allowed-skill-acme.text--agents"');
+    expect(await told(['skill', 'allow', 'acme.text', '--remove'])).toMatchObject({ removed: true });
+    expect(readFileSync(file, 'utf8')).not.toContain('permit');
+    expect(await told(['skill', 'allow', 'acme.text', '--remove'])).toMatchObject({ removed: false });
+    expect(await told(['skill', 'allow', 'acme.text', '--yes'])).toMatchObject({ id: 'acme.text' });
   });
 
   test('sees what the key of a skill is worth now, and the risk that policies see', async () => {

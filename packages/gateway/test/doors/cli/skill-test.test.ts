@@ -51,6 +51,36 @@ describe('palisade skill test', () => {
     expect(status).toBe(0);
   });
 
+  test('shows what the guest of a failed case logged and was denied, with what its author can do', async () => {
+    const put = guest(
+      `(call $log (i32.const 1) (i32.const 16) (i32.const 7))
+       (call $print (call $storage_put (call $capability_handle (i32.const 3) (i32.const 0)) (i32.const 16) (i32.const 7)
+         (local.get $at) (local.get $length) (f64.const -1)))`,
+      ['notes/a'],
+    );
+    const manifest = STORING.replace(
+      '[capabilities.filesystem]',
+      '[capabilities]\nlog = true\n\n[capabilities.filesystem]',
+    );
+    const cases = casesOf({ name: 'keeps it', tool: 'echo', input: {}, output: 0 });
+    writeSkill(join(scratch, 'noted'), {
+      'skill.toml': manifest,
+      'echo.wasm': put,
+      'tests/echo.json': cases,
+    });
+    const { out } = await testOf('noted');
+    expect(out).toContain(
+      'it gave -1, expected 0\n    info: notes/a\n    denied: storage_put "notes/a": The operator withheld it.\n',
+    );
+    expect(out).toContain('      → Grant it with --grant');
+    const { out: json } = await testOf('noted', '--json');
+    expect(JSON.parse(json)).toMatchObject({ cases: [{ log: { denied: [{ why: 'withheld' }] } }] });
+    // The same case with its capabilities passes, and its log is not shown.
+    const { out: good } = await testOf('noted', '--with-capabilities');
+    expect(good).toContain('✓ echo: keeps it');
+    expect(good).not.toContain('info: notes/a');
+  });
+
   test('shows what is other than expected, and exits 1', async () => {
     const other = casesOf(GOOD as object, { ...GOOD, name: 'gives something else', output: { a: 2 } });
     writeSkill(join(scratch, 'other'), { 'tests/echo.json': other });

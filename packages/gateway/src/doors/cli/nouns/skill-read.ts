@@ -21,6 +21,7 @@ const NEXT: Readonly<Partial<Record<SkillState, string>>> = {
   quarantined: 'approve',
   approved: 'enable',
   disabled: 'enable',
+  failed: 'enable',
 };
 
 export const list = operationVerb(

@@ -32,7 +32,8 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
   'skill list': {
     sentence: 'List the installed versions of skills with their states.',
     flags: {
-      'only STATE': 'Only this state: ingested, audited, quarantined, approved, active, disabled or revoked.',
+      'only STATE':
+        'Only this state: ingested, audited, quarantined, approved, active, disabled, failed or revoked.',
       ...LIMIT,
       ...CURSOR,
     },
