@@ -37,6 +37,9 @@ export const PROGRAMS = [
   ['pip3', 'python3-pip', 'python3-venv'],
   ['clang', 'clang'],
   ['wasm-ld', 'lld'],
+  ['rustc', 'rustc'],
+  // The standard library of the target is a folder beside the programs.
+  ['../lib/rustlib/wasm32-unknown-unknown', 'libstd-rust-dev-wasm32'],
 ];
 
 /** What MCP servers work with that `npm run prove` wraps. */
