@@ -5,7 +5,8 @@ import { runInside } from './fake-edge.ts';
 import { makeScratch } from './palisade.ts';
 
 const scratch = makeScratch();
-const skill = (...words: string[]) => runInside(['skill', ...words], { cwd: scratch });
+const packageFolders = [join(import.meta.dirname, '../../../../../node_modules')];
+const skill = (...words: string[]) => runInside(['skill', ...words], { cwd: scratch, packageFolders });
 const make = (name: string, ...words: string[]) => skill('new', name, '--language', 'c', ...words);
 const manifestOf = (name: string) => readFileSync(join(scratch, name, 'skill.toml'), 'utf8');
 
@@ -14,6 +15,7 @@ describe('palisade skill new', () => {
     ['assemblyscript', 'src/skill.ts'],
     ['c', 'src/skill.c'],
     ['javascript', 'src/skill.js'],
+    ['rust', 'src/skill.rs'],
   ])('makes a skill in %s that is valid as it is, and says how to go on', async (language, source) => {
     const { status, out, err } = await skill('new', language, '--language', language, '--id', 'acme.text');
     expect(out).toContain('created  acme.text in ');
@@ -28,6 +30,15 @@ describe('palisade skill new', () => {
       ...{ ok: true, skill: { id: 'acme.text', version: '0.1.0' }, problems: [] },
       warnings: [missing],
     });
+  });
+
+  test('says so where the library is missing that a new skill has a copy of', async () => {
+    const words = ['skill', 'new', 'bare', '--language', 'rust', '--id', 'acme.text'];
+    const { status, err } = await runInside(words, { cwd: scratch });
+    expect(err).toContain('@palisade/guest is not installed');
+    expect(err).toContain('→ Run `npm install @palisade/guest`');
+    expect(status).toBe(1);
+    expect(readdirSync(scratch)).not.toContain('bare');
   });
 
   test('writes no place that nobody has filled', async () => {

@@ -135,7 +135,12 @@ export const manifests: fc.Arbitrary<Manifest> = fc
     ),
     build: option(
       fc.record({
-        language: fc.constantFrom('assemblyscript' as const, 'c' as const, 'javascript' as const),
+        language: fc.constantFrom(
+          'assemblyscript' as const,
+          'c' as const,
+          'javascript' as const,
+          'rust' as const,
+        ),
         modules: fc.uniqueArray(fc.record({ source: path, module: path.map((text) => `${text}.wasm`) }), {
           minLength: 1,
           maxLength: 2,

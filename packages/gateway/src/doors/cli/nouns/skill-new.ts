@@ -7,6 +7,7 @@ import { PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
 import { VERSION } from '../../../version.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { COMPILERS, type Language } from '../skill/compilers.table.ts';
+import { readGuestFile } from '../skill/find-compiler.ts';
 import { COMMON_FILES } from '../skill/templates/common.table.ts';
 import { LANGUAGES, MODULE } from '../skill/templates/languages.table.ts';
 import type { Invocation } from '../verb.ts';
@@ -23,7 +24,9 @@ export async function create(invocation: Invocation): Promise<number> {
   const [given = ''] = args;
   const folder = resolve(edge.cwd, given);
   const skill = requestedSkill(invocation, folder);
-  const files = makeSkill(skill);
+  const copies = Object.entries(LANGUAGES[skill.language].copies ?? {});
+  const copied = copies.map(([path, from]) => [path, readGuestFile(invocation, from)] as const);
+  const files = new Map([...makeSkill(skill), ...copied]);
   requireEmpty(folder, given);
   write(folder, files);
   const { id, publisher, language } = skill;

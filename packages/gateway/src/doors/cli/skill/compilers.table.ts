@@ -78,4 +78,19 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     memoryBytes: 3072 * MIB,
     wallMs: 240_000,
   },
+  rust: {
+    name: 'rustc',
+    from: { program: 'rustc', beside: ['wasm-ld'] },
+    install: 'apt-get install rustc libstd-rust-dev-wasm32 lld',
+    words: ({ source, out }) => [
+      ...['--edition', '2021', '--target', 'wasm32-unknown-unknown', '--crate-type', 'cdylib'],
+      ...['-C', 'opt-level=s', '-C', 'lto=fat', '-C', 'panic=abort', '-C', 'strip=symbols'],
+      ...['-D', 'warnings', '--crate-name', 'skill', source, '-o', out],
+    ],
+    // Its library is a file of the skill.
+    reads: [],
+    hasWorld: false,
+    memoryBytes: 2048 * MIB,
+    wallMs: 240_000,
+  },
 };

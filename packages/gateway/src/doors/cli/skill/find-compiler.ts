@@ -45,10 +45,28 @@ export function findCompiler(invocation: Invocation, language: Language, where: 
   const find = finderIn(where.folder, [...toolFolders(invocation), ...invocation.edge.packageFolders]);
   const started = startOf(compiler, find, where);
   const library = find(`${GUEST}/package.json`);
-  if (library === null) throw notFound(compiler, GUEST);
-  const places = { guest: dirname(library.file), packages: library.packages };
+  if (library === null && (compiler.reads.length > 0 || compiler.hasWorld)) throw notFound(compiler, GUEST);
+  const places =
+    library === null
+      ? { guest: '', packages: '' }
+      : { guest: dirname(library.file), packages: library.packages };
   const readOnly = [...compiler.reads.map((each) => places[each]), ...started.readOnly];
   return { compiler, ...started, ...places, readOnly };
+}
+
+/** The text of a file of the library, which a new skill has a copy of. */
+export function readGuestFile({ edge }: Invocation, path: string): string {
+  const found = edge.packageFolders
+    .map((place) => resolveIn(place, `${GUEST}/${path}`))
+    .find((each) => each !== null);
+  if (found !== undefined && found !== null) return readFileSync(found.file, 'utf8');
+  throw new CodedError(
+    'skill/build-failed',
+    `Cannot create the skill: ${GUEST} is not installed, expected its ${path}`,
+    {
+      remedy: `Run \`npm install ${GUEST}\` next to palisade.`,
+    },
+  );
 }
 
 /** A file of a package, and the folder of packages that has it; all links resolved. */

@@ -5,6 +5,8 @@ import type { Language } from '../compilers.table.ts';
 type LanguageTemplate = Readonly<Record<'name' | 'source' | 'text', string>> & {
   /** Files beside its source. */
   readonly more: Readonly<Record<string, string>>;
+  /** Copies of files of @palisade/guest, by the paths that they have in the skill. */
+  readonly copies?: Readonly<Record<string, string>>;
 };
 
 export const MODULE = 'skill.wasm';
@@ -163,6 +165,42 @@ function failure(code, message) {
 }
 `;
 
+const RUST = `//! Two tools that only compute. A tool takes its input as JSON and gives JSON, or a failure for its caller.
+mod palisade;
+
+use palisade::{failure, object, tool, Failure, Json};
+
+tool!(count);
+tool!(slug);
+
+/// {"text":"…"} → {"characters":n,"lines":n,"words":n}
+fn count(input: &Json) -> Result<Json, Failure> {
+    let text = text_in(input)?;
+    let lines = if text.is_empty() { 0 } else { text.split('\\n').count() };
+    let is_space = |each: char| each == ' ' || ('\\t'..='\\r').contains(&each);
+    let words = text.split(is_space).filter(|word| !word.is_empty()).count();
+    Ok(object([
+        ("characters", (text.chars().count() as u32).into()),
+        ("lines", (lines as u32).into()),
+        ("words", (words as u32).into()),
+    ]))
+}
+
+/// {"text":"Hello, World!"} → {"slug":"hello-world"}
+fn slug(input: &Json) -> Result<Json, Failure> {
+    let small = text_in(input)?.to_ascii_lowercase();
+    let parts: Vec<&str> = small.split(|each: char| !each.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        return Err(failure("no-name", "expected a text with a letter or a digit of ASCII"));
+    }
+    Ok(object([("slug", parts.join("-").into())]))
+}
+
+fn text_in(input: &Json) -> Result<&str, Failure> {
+    input.get("text").and_then(Json::as_text).ok_or_else(|| failure("wrong-input", "expected an object with a text"))
+}
+`;
+
 /** The world of the component: what it exports, and what it imports. */
 export const WORLD = `package local:skill;
 
@@ -179,5 +217,12 @@ export const LANGUAGES: Readonly<Record<Language, LanguageTemplate>> = {
     source: 'src/skill.js',
     text: JAVASCRIPT,
     more: { 'src/skill.wit': WORLD },
+  },
+  rust: {
+    name: 'Rust',
+    source: 'src/skill.rs',
+    text: RUST,
+    more: {},
+    copies: { 'src/palisade.rs': 'rust/palisade.rs' },
   },
 };
