@@ -5,12 +5,14 @@ import { describe, expect, test, vi } from 'vitest';
 import { generateKey } from '../../packages/gateway/src/attest/key-files.ts';
 import { digestBytes } from '../../packages/gateway/src/core/digest.ts';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
+import { parsePrefix } from '../../packages/gateway/src/core/storage-key.ts';
 import { administrator } from '../../packages/gateway/src/invoke/administer.ts';
 import { localOwner } from '../../packages/gateway/src/operations/access.ts';
 import { OPERATIONS } from '../../packages/gateway/src/operations/all.ts';
 import { type OperationName, operate } from '../../packages/gateway/src/operations/operate.ts';
 import { filesDigestOf } from '../../packages/gateway/src/policy/replace-files.ts';
 import { enterSession, keyOf } from '../../packages/gateway/src/sessions/sessions.ts';
+import { Space } from '../../packages/gateway/src/storage/space.ts';
 import { Store } from '../../packages/gateway/src/store/store.ts';
 import type { Transaction } from '../../packages/gateway/src/store/transaction.ts';
 import { UndoRecords } from '../../packages/gateway/src/tiers/undo/records.ts';
@@ -181,6 +183,22 @@ describe('an act of an operator that is decided but not yet written', () => {
         store.transact((tx) => holdFirst(tx, 'files', offer, { reason: 'new', nowMs: NOON }));
         return () => run('approveUpstream', { name: 'files', digest: set.digest });
       },
+    ],
+    [
+      'deleteStorage',
+      'storage-deleted',
+      async () => {
+        const all = parsePrefix('/');
+        const grants = { read: [], write: all.ok ? [all.value] : [] };
+        const space = new Space(gatewayOf().store, { tenant: 'default', skill: id('stored'), grants });
+        expect(await space.put('a', Buffer.from('1'))).toMatchObject({ ok: true });
+        return () => run('deleteStorage', { skill: id('stored'), all: true });
+      },
+    ],
+    [
+      'publishMessage',
+      'channel-published',
+      async () => () => run('publishMessage', { channel: 'news', message: Buffer.from('now') }),
     ],
     ['trustKey', 'trust-changed', async () => () => run('trustKey', signer('bolt'))],
     [

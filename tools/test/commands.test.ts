@@ -41,7 +41,12 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'docs/cli.md':
         '<!-- grants:begin -->\n<!-- grants:end -->\n<!-- commands:begin -->\n<!-- commands:end -->\n',
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',
-      'docs/sandbox.md': '<!-- protected:begin -->\n<!-- protected:end -->\n',
+      'docs/sandbox.md': ['protected', 'evasions']
+        .map((mark) => `<!-- ${mark}:begin -->\n<!-- ${mark}:end -->\n`)
+        .join(''),
+      'docs/policy.md': '<!-- capabilities:begin -->\n<!-- capabilities:end -->\n',
+      'tests/fixtures/evasions/evasions.table.ts': 'export const EVASIONS = [];\n',
+      'packages/gateway/src/core/capability.ts': 'export const CAPABILITY_TAGS = {};\n',
       'packages/gateway/src/core/protected.table.ts': 'export const PROTECTED = {};\n',
       'packages/gateway/src/skills/audit/audit.ts': 'export const CHECKS = [];\n',
       'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts':

@@ -127,6 +127,24 @@ const sandbox = `# Sandbox
 | \`ci\` | \`.ci\` \`ci.yml\` | every write | set aside | It runs. |
 
 <!-- protected:end -->
+<!-- evasions:begin -->
+
+| Evasion | Why it is not seen |
+| --- | --- |
+| a copy | It has another name. |
+
+<!-- evasions:end -->
+`;
+
+const policy = `# Policies
+
+<!-- capabilities:begin -->
+
+| Word | What has it |
+| --- | --- |
+| \`Network\` | A host. |
+
+<!-- capabilities:end -->
 `;
 
 const okRow = '| `ok` | ok | 200 | 0 | It ran. | Nothing. |\n';
@@ -150,6 +168,9 @@ const sound: Tree = {
     export const VERBS = VERB_GROUPS.flatMap(({ verbs }) => verbs);`,
   'packages/gateway/src/core/protected.table.ts':
     "export const PROTECTED = { ci: { patterns: '.ci ci.yml', judged: 'any', done: 'set aside', sentence: 'It runs.' } };",
+  'tests/fixtures/evasions/evasions.table.ts':
+    "export const EVASIONS = [{ name: 'seen' }, { name: 'a copy', unseen: 'It has another name.' }];",
+  'packages/gateway/src/core/capability.ts': "export const CAPABILITY_TAGS = { Network: 'A host.' };",
   'packages/wasm/src/features.table.ts': `export const FEATURES = [
     { name: 'mvp', allowed: true, sentence: 'The first.' },
     { name: 'gc', allowed: false, sentence: 'On the heap.' },
@@ -178,6 +199,7 @@ const sound: Tree = {
     "export const CHECKS = [{ id: 'module/start', severity: 'note', sentence: 'A start.', look: () => [] }];",
   'docs/abi.md': abi,
   'docs/cli.md': cli,
+  'docs/policy.md': policy,
   'docs/sandbox.md': sandbox,
   'docs/skill-audit.md': audit,
   'docs/wasm.md': wasm,
