@@ -11,6 +11,8 @@ const POLICIES = `
 @id("canary-everything") permit(principal, action, resource) when { principal != User::"nobody" };
 @id("asks") forbid(principal, action == Action::"call", resource == Tool::"test.asks") unless { context.approved };
 `;
+type Operation = { readonly responses: Readonly<Record<string, { readonly content?: object }>> };
+
 /** In everything that the other tenant has. */
 const CANARY = 'canary';
 
@@ -51,6 +53,11 @@ async function fill(daemon: TestDaemon, owner: string): Promise<Readonly<Record<
   };
 }
 
+/** Whether the answer is a stream of events, which ends only with its reader. */
+function hasNoEnd({ responses }: Operation): boolean {
+  return Object.keys(responses['200']?.content ?? {}).join() === 'text/event-stream';
+}
+
 /** All that the owner has, as the owner sees it. */
 async function seenBy(daemon: TestDaemon, token: string): Promise<string> {
   const paths = ['/v1/tokens', '/v1/secrets', '/v1/approvals', '/v1/keys', '/v1/policies'];
@@ -65,11 +72,12 @@ describe('the operator of another tenant', () => {
     const { paths } = (await daemon.ask('/openapi.json')).json;
     const reported: string[] = [];
     let tried = 0;
-    for (const [path, operations] of Object.entries<Record<string, unknown>>(paths)) {
+    for (const [path, operations] of Object.entries<Record<string, Operation>>(paths)) {
       const group = path.split('/')[2] ?? '';
       const address = path.replace(/\{[^}]+\}/, things[group] ?? 'canary');
-      if (path === '/v1/journal/live') continue;
-      for (const method of Object.keys(operations)) {
+      for (const [method, operation] of Object.entries(operations)) {
+        // Those have tests of their own, of the operations of journals and channels.
+        if (hasNoEnd(operation)) continue;
         const bodies = method === 'get' || method === 'delete' ? [undefined] : BODIES;
         for (const body of bodies) {
           tried += 1;
