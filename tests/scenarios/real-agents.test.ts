@@ -72,7 +72,7 @@ describe.each(CLIENTS)('$name', (client) => {
     expect(waiting).toContain('policy/approval-required');
     expect(waiting).toContain('never run it yourself');
     expect(waiting).toMatch(/palisade approvals approve apr_\w+ --state \/\S+\/state\b/);
-    expect(ran).toContain('1 ran.txt');
+    expect(ran).toContain("'notes.txt' -> 'ran.txt'");
 
     const calls = await callsOf(user, client);
     expect(calls.filter(({ ok }) => !ok)).toEqual([]);
@@ -85,7 +85,7 @@ describe.each(CLIENTS)('$name', (client) => {
     expect(outcomes[2]).toBe('policy/approval-required');
     expect(calls[0]).toMatchObject({ execution: { tier: 'c' } });
     expect(calls.at(-1)?.approval).toMatchObject({ by: 'user:grace' });
-    expect(readFileSync(join(user.project, 'ran.txt'), 'utf8')).toBe('ran\n');
+    expect(readFileSync(join(user.project, 'ran.txt'), 'utf8')).toBe('one\ntwo\nthree\n');
     expect((await palisade(user, 'journal', 'verify')).status).toBe(0);
   });
 });

@@ -697,6 +697,10 @@ export type Schemas = {
       readonly version: string;
       readonly publisher: string;
       readonly trust: 'operator' | 'first-use';
+      /** Of the package. */
+      readonly artifact: string;
+      /** Of what its operator granted. */
+      readonly grant: string;
     } | undefined;
   };
   readonly ToolRow: {

@@ -41,7 +41,14 @@ const tool = row
     title: z.string().optional(),
     annotations: annotations.optional(),
     skill: z
-      .object({ id: z.string(), version: z.string(), publisher: z.string(), trust: trustOrigin })
+      .object({
+        id: z.string(),
+        version: z.string(),
+        publisher: z.string(),
+        trust: trustOrigin,
+        artifact: sha256.describe('Of the package.'),
+        grant: sha256.describe('Of what its operator granted.'),
+      })
       .optional(),
   })
   .meta({ id: 'Tool' });
