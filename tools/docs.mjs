@@ -37,7 +37,11 @@ async function judgeMirror(root, mirror, write) {
   const path = join(root, mirror.file);
   if (!existsSync(path))
     return [problem(mirror.file, 0, `check ${mirror.names[0]}: the page does not exist`)];
-  const [begin, end] = [`<!-- ${mirror.mark}:begin -->`, `<!-- ${mirror.mark}:end -->`];
+  const isPage = mirror.file.endsWith('.md');
+  const [begin, end] = ['begin', 'end'].map((word) =>
+    isPage ? `<!-- ${mirror.mark}:${word} -->` : `// ${mirror.mark}:${word}`,
+  );
+  const gap = isPage ? '\n\n' : '\n';
   const text = readFileSync(path, 'utf8');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from === -1 || to < from) {
@@ -50,7 +54,7 @@ async function judgeMirror(root, mirror, write) {
     mirror.text?.(...tables) ??
     [mirror.head, mirror.head.map(() => '---'), ...expected].map(writeRow).join('\n');
   if (write) {
-    const next = `${text.slice(0, from + begin.length)}\n\n${written}\n\n${text.slice(to)}`;
+    const next = `${text.slice(0, from + begin.length)}${gap}${written}${gap}${text.slice(to)}`;
     if (next !== text) writeFileSync(path, next);
     return [];
   }

@@ -1,10 +1,12 @@
 import { commandReference } from './command-reference.mjs';
+import { assemblyScriptOfHandles, assemblyScriptOfOthers, c, rust } from './guest-imports.mjs';
 
 const ABI = { file: 'docs/abi.md', table: 'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts' };
+const IMPORTS = { ...ABI, mark: 'imports', names: ['ABI_FUNCTIONS'] };
 
 /**
- * The documents that repeat a table of the code: where, under which markers, and how a row is written, or all of it as
- * `text`.
+ * The documents and guest libraries that repeat a table of the code: where, under which markers, and how a row is
+ * written, or all of it as `text`.
  */
 export const MIRRORS = [
   {
@@ -114,6 +116,10 @@ export const MIRRORS = [
         row.sentence,
       ]),
   },
+  { ...IMPORTS, file: 'packages/guest/assembly/palisade_v1.ts', text: assemblyScriptOfHandles },
+  { ...IMPORTS, file: 'packages/guest/assembly/beside/palisade_v1.ts', text: assemblyScriptOfOthers },
+  { ...IMPORTS, file: 'packages/guest/include/palisade/host.h', text: c },
+  { ...IMPORTS, file: 'packages/guest/rust/palisade.rs', text: rust },
   {
     ...ABI,
     table: 'packages/gateway/src/core/wasm.ts',

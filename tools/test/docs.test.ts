@@ -9,6 +9,8 @@ const errors = (rows: string) =>
 const config = (rows: string) =>
   `# Config\n\n<!-- config:begin -->\n\n| Key | Type | Default | What it does |\n| --- | --- | --- | --- |\n${rows}\n<!-- config:end -->\n`;
 
+const imports = (lines: string) => `// imports:begin\n${lines}// imports:end\n`;
+
 const wasm = `# WASM
 
 <!-- features:begin -->
@@ -197,6 +199,21 @@ const sound: Tree = {
   };`,
   'packages/gateway/src/skills/audit/audit.ts':
     "export const CHECKS = [{ id: 'module/start', severity: 'note', sentence: 'A start.', look: () => [] }];",
+  'packages/guest/assembly/palisade_v1.ts': imports(''),
+  'packages/guest/assembly/beside/palisade_v1.ts': imports(
+    'export declare function now(): f64;\nexport declare function say(text: usize, textLength: usize): void;\n',
+  ),
+  'packages/guest/include/palisade/host.h': imports(
+    'PALISADE_IMPORT(now) double palisade_v1_now(void);\nPALISADE_IMPORT(say) void palisade_v1_say(const uint8_t *text, uint32_t text_length);\n',
+  ),
+  'packages/guest/rust/palisade.rs': imports(`pub mod host {
+    #[link(wasm_import_module = "palisade_v1")]
+    extern "C" {
+        pub fn now() -> f64;
+        pub fn say(text: *const u8, text_length: usize);
+    }
+}
+`),
   'docs/abi.md': abi,
   'docs/cli.md': cli,
   'docs/policy.md': policy,
@@ -286,6 +303,11 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
     'a host function that is said to need nothing',
     { ...sound, 'docs/abi.md': abi.replace('`clock`', '–') },
     'Cannot keep row `now`: "Needs" is "–"',
+  ],
+  [
+    'a library without a host function',
+    { ...sound, 'packages/guest/rust/palisade.rs': imports('pub mod host {\n}\n') },
+    'Cannot keep "imports"',
   ],
   [
     'another first handle',

@@ -7,6 +7,7 @@ import { bytesOf, textOf } from './bytes';
 import { asList, asNumber, asText, Json } from './json';
 import { parseJson, readJson } from './json-reader';
 
+// imports:begin
 export declare function capability_count(kind: i32): i32;
 export declare function capability_handle(kind: i32, index: i32): i32;
 export declare function http_request(
@@ -37,6 +38,7 @@ export declare function storage_list(
 ): i32;
 export declare function channel_publish(handle: i32, message: usize, messageLength: usize): i32;
 export declare function channel_receive(handle: i32, waitMs: i32): i32;
+// imports:end
 
 /** The kinds of capabilities by their numbers in the ABI. */
 export const HTTP: i32 = 1;

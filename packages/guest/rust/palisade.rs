@@ -9,6 +9,7 @@
 use std::fmt::Write;
 
 /// The host functions as they are imported; docs/abi.md describes each.
+// imports:begin
 pub mod host {
     #[link(wasm_import_module = "palisade_v1")]
     extern "C" {
@@ -30,6 +31,7 @@ pub mod host {
         pub fn channel_receive(handle: i32, wait_ms: i32) -> i32;
     }
 }
+// imports:end
 
 pub const HTTP: i32 = 1;
 pub const SECRET: i32 = 2;

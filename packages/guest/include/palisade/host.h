@@ -8,6 +8,7 @@
 
 #define PALISADE_IMPORT(name) __attribute__((import_module("palisade_v1"), import_name(#name))) extern
 
+// imports:begin
 PALISADE_IMPORT(capability_count) int32_t palisade_v1_capability_count(int32_t kind);
 PALISADE_IMPORT(capability_handle) int32_t palisade_v1_capability_handle(int32_t kind, int32_t index);
 PALISADE_IMPORT(result_read) int32_t palisade_v1_result_read(uint8_t *place, uint32_t place_length);
@@ -32,6 +33,7 @@ int32_t palisade_v1_storage_list(int32_t handle, const uint8_t *prefix, uint32_t
 PALISADE_IMPORT(channel_publish)
 int32_t palisade_v1_channel_publish(int32_t handle, const uint8_t *message, uint32_t message_length);
 PALISADE_IMPORT(channel_receive) int32_t palisade_v1_channel_receive(int32_t handle, int32_t wait_ms);
+// imports:end
 
 /** What a function returns instead of zero or a length. */
 enum {
