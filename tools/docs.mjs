@@ -54,7 +54,9 @@ async function judgeMirror(root, mirror, write) {
     mirror.text?.(...tables) ??
     [mirror.head, mirror.head.map(() => '---'), ...expected].map(writeRow).join('\n');
   if (write) {
-    const next = `${text.slice(0, from + begin.length)}${gap}${written}${gap}${text.slice(to)}`;
+    // The end of the table keeps its indentation.
+    const rest = text.slice(isPage ? to : text.lastIndexOf('\n', to) + 1);
+    const next = `${text.slice(0, from + begin.length)}${gap}${written}${gap}${rest}`;
     if (next !== text) writeFileSync(path, next);
     return [];
   }
@@ -65,7 +67,7 @@ async function judgeMirror(root, mirror, write) {
 }
 
 function compareText({ file, mark, table }, found, expected) {
-  if (found.trim() === expected) return [];
+  if (found.trim() === expected.trim()) return [];
   const reason = `${table} has changed, expected the text of \`node tools/docs.mjs --write\``;
   return [problem(file, 0, `keep "${mark}": ${reason}`)];
 }

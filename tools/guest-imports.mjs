@@ -26,20 +26,13 @@ export function assemblyScriptOfOthers(functions) {
   return assemblyScript(functions.filter((row) => !takesCapability(row)));
 }
 
-/** The module of imports, in Rust. */
+/** What stands in the module of imports, in Rust. */
 export function rust(functions) {
   const lines = functions.map(({ name, params, result }) => {
     const words = typed(params, RUST).map(([param, type]) => `${snakeCase(param)}: ${type}`);
     return `        pub fn ${name}(${words.join(', ')})${result === null ? '' : ` -> ${RUST[result]}`};`;
   });
-  return [
-    'pub mod host {',
-    '    #[link(wasm_import_module = "palisade_v1")]',
-    '    extern "C" {',
-    ...lines,
-    '    }',
-    '}',
-  ].join('\n');
+  return lines.join('\n');
 }
 
 /** The prototypes, in C. */

@@ -105,8 +105,8 @@ describe.each(LANGUAGES)('a skill in $language', ({ language, source, good, wron
       expect(of(onlyTested, 'built')).toEqual([]);
       expect(last(onlyTested)).toMatchObject({ code: 'skill/tests-failed', failed: 1 });
 
-      const isKept = language === 'assemblyscript';
-      expect([temporary(dev).length > 0, processes(dev).length > 0]).toEqual([isKept, isKept]);
+      // The compiler that stays; what was copied for a jail is there as well where this clone is hidden from jails.
+      expect(processes(dev).length > 0).toBe(language === 'assemblyscript');
       expect(await dev.interrupt()).toBe(0);
       expect(left(folder)).toEqual([]);
       expect([...temporary(dev), ...processes(dev)]).toEqual([]);

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { sample } from '../../tests/volume/volume.ts';
 import { plant, runTool, type Tree } from './plant.ts';
 
+const NO_IMPORTS = '// imports:begin\n// imports:end\n';
+
 const tools: readonly (readonly [name: string, violation: Tree, named: string, sound: Tree])[] = [
   [
     'imports',
@@ -40,6 +42,14 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
         .join(''),
       'docs/cli.md':
         '<!-- grants:begin -->\n<!-- grants:end -->\n<!-- commands:begin -->\n<!-- commands:end -->\n',
+      ...Object.fromEntries(
+        [
+          'assembly/palisade_v1.ts',
+          'assembly/beside/palisade_v1.ts',
+          'include/palisade/host.h',
+          'rust/palisade.rs',
+        ].map((path) => [`packages/guest/${path}`, NO_IMPORTS]),
+      ),
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',
       'docs/sandbox.md': ['protected', 'evasions']
         .map((mark) => `<!-- ${mark}:begin -->\n<!-- ${mark}:end -->\n`)

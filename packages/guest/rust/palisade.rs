@@ -9,10 +9,10 @@
 use std::fmt::Write;
 
 /// The host functions as they are imported; docs/abi.md describes each.
-// imports:begin
 pub mod host {
     #[link(wasm_import_module = "palisade_v1")]
     extern "C" {
+        // imports:begin
         pub fn capability_count(kind: i32) -> i32;
         pub fn capability_handle(kind: i32, index: i32) -> i32;
         pub fn result_read(place: *mut u8, place_length: usize) -> i32;
@@ -29,9 +29,9 @@ pub mod host {
         pub fn storage_list(handle: i32, prefix: *const u8, prefix_length: usize, after: *const u8, after_length: usize, limit: i32) -> i32;
         pub fn channel_publish(handle: i32, message: *const u8, message_length: usize) -> i32;
         pub fn channel_receive(handle: i32, wait_ms: i32) -> i32;
+        // imports:end
     }
 }
-// imports:end
 
 pub const HTTP: i32 = 1;
 pub const SECRET: i32 = 2;

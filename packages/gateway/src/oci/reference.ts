@@ -83,18 +83,20 @@ export function parseRegistry(raw: string): Result<RegistryHost> {
     );
   const subject = `registry ${quote(raw)}`;
   if (/^https?:/i.test(text)) return unfit(subject, 'it has a scheme', EXAMPLE);
-  if (!/[.:]/.test(text) && text.toLowerCase() !== 'localhost')
-    return unfit(
-      subject,
-      'it does not look like a host',
-      'a host with a dot or a port, such as registry.example.com or localhost:5000',
-    );
   const authority = parseAuthority(text);
   if (!authority.ok) return authority;
   const { host, port } = authority.value;
   const site = formatSite({ scheme: 'https', host, port: port ?? DEFAULT_PORTS.https });
   // Port 443 is another place than no port where the scheme is http.
-  return accept({ host, port, text: port === DEFAULT_PORTS.https ? `${site}:443` : site });
+  const spelt = port === DEFAULT_PORTS.https ? `${site}:443` : site;
+  // The one spelling is judged, as `a.` is the host `a`.
+  if (!/[.:]/.test(spelt) && spelt !== 'localhost')
+    return unfit(
+      subject,
+      'it does not look like a host',
+      'a host with a dot or a port, such as registry.example.com or localhost:5000',
+    );
+  return accept({ host, port, text: spelt });
 }
 
 function withoutScheme(raw: string): string {

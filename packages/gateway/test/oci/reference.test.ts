@@ -26,6 +26,7 @@ describe('parseReference()', () => {
   test.each([
     ['text', 'it has no name after the host'],
     ['acme/text:1', 'it does not look like a host'],
+    ['acme./text:1', 'it does not look like a host'],
     ['registry.example.com/Acme/text', 'is not a valid name'],
     ['registry.example.com/', 'is not a valid name'],
     ['registry.example.com/../../etc/passwd', 'is not a valid name'],
