@@ -23,7 +23,7 @@ for _ in range(3):
         if os.fork() == 0: break
         os._exit(0)
 while True:
-    open('beats', 'a').write('x')
+    open('beats', 'a').write(f'{os.getpid()}\\n')
     time.sleep(0.02)
 `;
 
@@ -52,13 +52,7 @@ describe.each(users)('a jail with daemons whose gateway, run by $who, is killed'
       ...ids,
     });
     const gone = once(gateway, 'exit');
-    let processes: readonly number[] = [];
-    // Those that only fork are gone at the second look.
-    await until(() => {
-      const before = processes;
-      processes = jailed(marker, gateway.pid);
-      return existsSync(beats) && processes.length >= 4 && `${before}` === `${processes}`;
-    });
+    const processes = await settled(beats, () => jailed(marker, gateway.pid));
     during = { processes, groups: [...new Set(processes.flatMap(groupsOf))] };
     gateway.kill('SIGKILL');
     await gone;
@@ -101,13 +95,26 @@ test('the same daemons without a jail outlive the process that started them', as
   const { workspace: cwd, stateDir } = makeDirectories('');
   onTestFinished(() => rmSync(dirname(stateDir), { recursive: true, force: true }));
   const first = spawn('/usr/bin/python3', ['-c', DAEMONS, marker], { stdio: 'ignore', cwd });
-  await until(() => existsSync(join(cwd, 'beats')) && processesWith(marker).length >= 4);
+  await settled(join(cwd, 'beats'), () => processesWith(marker));
+  await until(() => processesWith(marker).length === 4);
   first.kill('SIGKILL');
   await once(first, 'exit');
   const left = processesWith(marker);
   for (const process of left) globalThis.process.kill(process, 'SIGKILL');
   expect(left).toHaveLength(3);
 });
+
+/** The daemons and their first process, once all four write to `beats`: those that only fork are gone at the second look. */
+async function settled(beats: string, look: () => readonly number[]): Promise<readonly number[]> {
+  let processes: readonly number[] = [];
+  await until(() => {
+    const before = processes;
+    processes = look();
+    const writers = new Set(textOf(beats).split('\n').slice(0, -1));
+    return writers.size === 4 && `${before}` === `${processes}`;
+  });
+  return processes;
+}
 
 async function until(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
