@@ -70,7 +70,7 @@ export const MODULE_TRIALS: readonly Trial[] = [
     what: 'a function of another host',
     bad: { files: module({ imports: '(import "env" "system" (func (param i32) (result i32)))' }) },
     good: { files: module({ imports: '(import "palisade_v1" "fail" (func (param i32 i32)))' }) },
-    says: /imports env\.system which is no function of palisade_v1/,
+    says: /imports env\.system which is not a function of palisade_v1/,
   },
   {
     id: 'module/foreign-import',

@@ -86,7 +86,7 @@ type ImportFact = Looked['facts']['imports'][number];
 function judgeImport({ module, name, kind, type }: ImportFact, { abi }: ModuleBench): ImportSubject {
   const row = abi.functions.find((each) => each.name === name);
   if (module !== abi.module || kind !== 'function' || row === undefined)
-    return { module, name, need: null, abi: undefined, misfit: `which is no function of ${abi.module}` };
+    return { module, name, need: null, abi: undefined, misfit: `which is not a function of ${abi.module}` };
   const misfit = type === row.type ? null : `as ${type}, expected ${row.type}`;
   return { module, name, need: row.needs, abi: row.name, misfit };
 }
