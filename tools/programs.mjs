@@ -75,15 +75,19 @@ export async function ensurePrograms(say, programs = PROGRAMS) {
     throw new Error(`Cannot test here: ${missing.join(', ')} missing. Run: sudo apt-get ${words.join(' ')}`);
   say(`installing ${missing.join(', ')} (apt-get)`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const install = [...OTHERS_FIRST, ...words];
   await withoutServices(async () => {
-    const first = await run('/usr/bin/apt-get', words, { env });
+    const first = await run('/usr/bin/apt-get', install, { env });
     if (first.ok) return;
     // The lists of packages may never have been read on this machine.
     await run('/usr/bin/apt-get', ['update'], { env });
-    const { ok, output } = await run('/usr/bin/apt-get', words, { env });
+    const { ok, output } = await run('/usr/bin/apt-get', install, { env });
     if (!ok) throw new Error(`Cannot install ${missing.join(', ')}:\n${output}`);
   });
 }
+
+/** Another installation on this machine ends before ours begins. */
+const OTHERS_FIRST = ['-o', 'DPkg::Lock::Timeout=300'];
 
 /** Where Debian asks whether a package that is being installed may start its service. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
