@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { sharedGateway } from '../fixtures/commands/index.ts';
 import { proberOf, processesWith, runBare } from '../fixtures/commands/probe.ts';
+import { PATIENT } from '../fixtures/egress/inside.ts';
 
 /* A command leaves daemons behind: other sessions, orphaned twice, with all signals ignored and the pipes held open. */
 
@@ -32,8 +33,9 @@ ${after}
 `;
 }
 
-async function appearance(path: string): Promise<void> {
-  while (!existsSync(path)) await sleep(20);
+/** A daemon says that it is there before it becomes the program with the name. */
+async function appearance(path: string, name: string): Promise<void> {
+  while (!existsSync(path) || processesWith(name).length === 0) await sleep(20);
 }
 
 function nextName(): string {
@@ -63,14 +65,14 @@ describe('a daemon in a session of its own', () => {
     const controller = new AbortController();
     const flag = join(gateway.workspace, `${name}.up`);
     const running = probe(daemonise(name, `open('${name}.up', 'w'); time.sleep(600)`), {}, controller.signal);
-    await Promise.race([running, appearance(flag)]);
+    await Promise.race([running, appearance(flag, name)]);
     expect(processesWith(name)).not.toEqual([]);
     controller.abort();
     expect(await running).toMatchObject({ code: 'tier/cancelled', output: { stdout: 'left\n' } });
     expect(processesWith(name)).toEqual([]);
   });
 
-  test('outlives its parent where nothing guards it', () => {
+  test('outlives its parent where nothing guards it', async () => {
     const name = nextName();
     // Its pipe would hold spawnSync for ever.
     runBare(
@@ -79,6 +81,7 @@ describe('a daemon in a session of its own', () => {
         "os.write(w, b'1'); [os.dup2(os.open('/dev/null', 2), fd) for fd in (1, 2)]",
       ),
     );
+    await expect.poll(() => processesWith(name), PATIENT).toHaveLength(1);
     const [left, ...more] = processesWith(name);
     expect(left).toBeGreaterThan(1);
     expect(more).toEqual([]);
