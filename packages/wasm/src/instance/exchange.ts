@@ -7,8 +7,8 @@ import { type Guest, GuestView } from './guest.ts';
 import type { Recipe } from './recipe.ts';
 import type { NumberType } from './value.ts';
 
-/** The names of two exports that pass bytes. */
-export type BytesExports = { readonly room: string; readonly work: string };
+/** The names of two exports that pass bytes, and of one without parameters and results that is called first where it exists. */
+export type BytesExports = { readonly begin?: string; readonly room: string; readonly work: string };
 
 export type BytesOptions = CallOptions & {
   /** The longest answer that is accepted; a longer one ends the call as 'limit'. */
@@ -35,13 +35,20 @@ export function requirePassing(
   throw new WasmError('export', message, { detail: name });
 }
 
+/** Whether a guest exports a function of that name that takes nothing and returns nothing. */
+export function beginsWith({ functions }: Recipe, name: string | undefined): name is string {
+  const found = name === undefined ? undefined : functions.get(name);
+  return found !== undefined && found.params.length + found.results.length === 0;
+}
+
 /** In a visit: writes the input where the guest allocates it, lets it work, and copies the answer. */
 export function passBytes(
   guest: Guest,
-  { room, work }: BytesExports,
+  { begin, room, work }: BytesExports,
   input: Uint8Array,
   mostBytes: number,
 ): Uint8Array {
+  if (begin !== undefined) guest.call(begin);
   guest.charge(fuelFor(input.length));
   const pointer = Number(guest.call(room, input.length));
   guest.write(pointer, input);

@@ -7,6 +7,7 @@ import {
   type BytesExports,
   type BytesOptions,
   type BytesResult,
+  beginsWith,
   POINTER_AND_LENGTH,
   passBytes,
   requirePassing,
@@ -110,12 +111,15 @@ export class Pool {
   /**
    * Passes bytes to a new guest and returns its answer: `room` allocates that many bytes, `work` takes their address and
    * length and returns those of the answer in one i64, the address in the upper half. It is one call, with one count of fuel.
+   * `begin` is called before them, if the module exports it and it takes and returns nothing.
    */
   exchange(names: BytesExports, input: Uint8Array, options: BytesOptions = {}): BytesResult {
     const { mostBytes = Number.MAX_SAFE_INTEGER, ...terms } = options;
     requirePassing(this.#recipe, names.room, ['i32'], 'i32');
     requirePassing(this.#recipe, names.work, POINTER_AND_LENGTH, 'i64');
-    const { value, ...usage } = this.visit(terms, (guest) => passBytes(guest, names, input, mostBytes));
+    const { begin, ...others } = names;
+    const all = beginsWith(this.#recipe, begin) ? { begin, ...others } : others;
+    const { value, ...usage } = this.visit(terms, (guest) => passBytes(guest, all, input, mostBytes));
     return { bytes: value, ...usage };
   }
 

@@ -62,6 +62,35 @@ describe('bytes that are handed to a guest', () => {
   });
 });
 
+describe('an export that sets a guest up', () => {
+  const SEEN = '(i32.store8 (i32.const 0) (global.get $seen)) (i64.const 1)';
+  const setUp = (type: string, end: string) =>
+    answering(
+      SEEN,
+      `(func (export "set-up") ${type} (global.set $seen (i32.add (global.get $seen) (i32.const 7))) ${end})`,
+    );
+  const names = { ...NAMES, begin: 'set-up' };
+  const none = new Uint8Array(0);
+
+  it('is called once for each guest before the others, where it takes and gives nothing', async () => {
+    const pool = await poolOf(setUp('', ''));
+    for (let call = 0; call < 2; call += 1)
+      expect(pool.exchange(names, none).bytes).toEqual(Uint8Array.of(7));
+    expect(pool.exchange(NAMES, none).bytes).toEqual(Uint8Array.of(0));
+    expect(pool.exchange(names, none).fuelUsed).toBeGreaterThan(pool.exchange(NAMES, none).fuelUsed);
+  });
+
+  it('is left alone where it has another type, and need not exist', async () => {
+    for (const module of [setUp('(param i32)', ''), setUp('(result i32)', '(i32.const 0)'), answering(SEEN)])
+      expect((await poolOf(module)).exchange(names, none).bytes).toEqual(Uint8Array.of(0));
+  });
+
+  it('ends the call where it traps', async () => {
+    const pool = await poolOf(setUp('', '(unreachable)'));
+    expect(refused(() => pool.exchange(names, none)).code).toBe('unreachable');
+  });
+});
+
 describe('an answer is refused', () => {
   const answerAt = (at: bigint, length: bigint) =>
     answering(`(i64.const ${BigInt.asIntN(64, (at << 32n) | length)})`);

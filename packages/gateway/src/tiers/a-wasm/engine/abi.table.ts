@@ -18,6 +18,9 @@ export const ABI_MODULE = 'palisade_v1';
 /** The export that allocates memory for the input. */
 export const ABI_ALLOC = 'palisade_alloc';
 
+/** The export with which runtimes of languages are set up, where there is one; compilers call it so. */
+export const ABI_BEGIN = '_initialize';
+
 /** What a host function returns instead of a length or zero. */
 export const ABI_ERRORS = {
   denied: { code: -1, sentence: 'The handle does not belong to this call, or does not allow this.' },

@@ -14,7 +14,7 @@ import {
   WasmError,
 } from '@palisade/wasm';
 import type { EngineFacts } from '../../../core/recording.ts';
-import { ABI_ALLOC, ABI_FUNCTIONS, type AbiName } from './abi.table.ts';
+import { ABI_ALLOC, ABI_BEGIN, ABI_FUNCTIONS, type AbiName } from './abi.table.ts';
 import { worldHosts } from './component-handlers.ts';
 import { type CallContext, hostTableOf, newCallContext } from './handlers.ts';
 import type { GatewayPipe } from './pipe.ts';
@@ -179,7 +179,7 @@ function requireShort(bytes: number, most: number): void {
 
 function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
   const { tool, limits } = context.head;
-  const { bytes, ...usage } = pool.exchange({ room: ABI_ALLOC, work: tool }, input, {
+  const { bytes, ...usage } = pool.exchange({ begin: ABI_BEGIN, room: ABI_ALLOC, work: tool }, input, {
     fuel: limits.fuel,
     mostBytes: limits.outputBytes,
     context,
