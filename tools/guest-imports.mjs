@@ -11,6 +11,7 @@ const RUST = {
   ...{ i32: 'i32', f64: 'f64', length: 'usize' },
   address: (isFilled) => (isFilled ? '*mut u8' : '*const u8'),
 };
+const GO = { i32: 'int32', f64: 'float64', address: () => 'unsafe.Pointer', length: 'uint32' };
 const C = {
   ...{ i32: 'int32_t', f64: 'double', length: 'uint32_t', none: 'void' },
   address: (isFilled) => (isFilled ? 'uint8_t' : 'const uint8_t'),
@@ -33,6 +34,17 @@ export function rust(functions) {
     return `        pub fn ${name}(${words.join(', ')})${result === null ? '' : ` -> ${RUST[result]}`};`;
   });
   return lines.join('\n');
+}
+
+/** The functions of the package of imports, in Go. */
+export function go(functions) {
+  const lines = functions.map(({ name, params, result }) => {
+    const words = typed(params, GO).map(([param, type]) => `${param} ${type}`);
+    const start = `func ${pascalCase(name)}(${words.join(', ')})`;
+    return `//go:wasmimport palisade_v1 ${name}\n${start}${result === null ? '' : ` ${GO[result]}`}`;
+  });
+  // The first stands apart from the mark, which else would be a part of its comment.
+  return `\n${lines.join('\n\n')}\n`;
 }
 
 /** The prototypes, in C. */
@@ -89,6 +101,10 @@ function typed(params, types) {
     if (name.endsWith('Length') && names.has(name.slice(0, -'Length'.length))) return [name, types.length];
     return [name, types[type]];
   });
+}
+
+function pascalCase(name) {
+  return name.replace(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
 }
 
 function snakeCase(name) {

@@ -1,5 +1,5 @@
 import { commandReference } from './command-reference.mjs';
-import { assemblyScriptOfHandles, assemblyScriptOfOthers, c, rust } from './guest-imports.mjs';
+import { assemblyScriptOfHandles, assemblyScriptOfOthers, c, go, rust } from './guest-imports.mjs';
 
 const ABI = { file: 'docs/abi.md', table: 'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts' };
 const IMPORTS = { ...ABI, mark: 'imports', names: ['ABI_FUNCTIONS'] };
@@ -120,6 +120,7 @@ export const MIRRORS = [
   { ...IMPORTS, file: 'packages/guest/assembly/beside/palisade_v1.ts', text: assemblyScriptOfOthers },
   { ...IMPORTS, file: 'packages/guest/include/palisade/host.h', text: c },
   { ...IMPORTS, file: 'packages/guest/rust/palisade.rs', text: rust },
+  { ...IMPORTS, file: 'packages/guest/go/host/host.go', text: go },
   {
     ...ABI,
     table: 'packages/gateway/src/core/wasm.ts',

@@ -44,6 +44,7 @@ export const PROGRAMS = [
   ['wasm-ld', 'lld'],
   ['docker-registry', 'docker-registry'],
   ['setpriv', 'util-linux'],
+  ['go', 'golang-go'],
   ['rustc', 'rustc'],
   // The standard library of the target is a folder beside the programs.
   ['../lib/rustlib/wasm32-unknown-unknown', 'libstd-rust-dev-wasm32'],

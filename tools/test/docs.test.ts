@@ -206,6 +206,9 @@ const sound: Tree = {
   'packages/guest/include/palisade/host.h': imports(
     'PALISADE_IMPORT(now) double palisade_v1_now(void);\nPALISADE_IMPORT(say) void palisade_v1_say(const uint8_t *text, uint32_t text_length);\n',
   ),
+  'packages/guest/go/host/host.go': imports(
+    '\n//go:wasmimport palisade_v1 now\nfunc Now() float64\n\n//go:wasmimport palisade_v1 say\nfunc Say(text unsafe.Pointer, textLength uint32)\n\n',
+  ),
   'packages/guest/rust/palisade.rs': imports(
     '        pub fn now() -> f64;\n        pub fn say(text: *const u8, text_length: usize);\n',
   ),

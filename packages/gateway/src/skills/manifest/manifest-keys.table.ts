@@ -114,7 +114,7 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
   ...within({ ...table('build', 'How `palisade skill build` makes the modules.'), isFilled: false }, [
     choice(
       'language',
-      ['assemblyscript', 'c', 'javascript', 'rust'],
+      ['assemblyscript', 'c', 'go', 'javascript', 'python', 'rust'],
       'assemblyscript',
       'What the sources are written in.',
     ),

@@ -41,7 +41,7 @@ const COMPONENT = object({
 });
 
 const BUILD = object({
-  language: choice(['assemblyscript', 'c', 'javascript', 'rust']),
+  language: choice(['assemblyscript', 'c', 'go', 'javascript', 'python', 'rust']),
   /** Which source makes which module; both are paths below the folder of the skill. */
   modules: list(object({ source: anyText, module: anyText })),
 });

@@ -14,7 +14,9 @@ describe('palisade skill new', () => {
   test.each([
     ['assemblyscript', 'src/skill.ts'],
     ['c', 'src/skill.c'],
+    ['go', 'src/skill.go'],
     ['javascript', 'src/skill.js'],
+    ['python', 'src/tools.py'],
     ['rust', 'src/skill.rs'],
   ])('makes a skill in %s that is valid as it is, and says how to go on', async (language, source) => {
     const { status, out, err } = await skill('new', language, '--language', language, '--id', 'acme.text');
@@ -89,7 +91,7 @@ describe('palisade skill new', () => {
     ['one that nobody speaks', ['--language', 'cobol']],
   ])('names the languages where there is %s', async (_, words) => {
     const { status, err } = await skill('new', 'never', ...words);
-    expect(err).toContain('expected --language with one of assemblyscript, c, javascript');
+    expect(err).toContain('expected --language with one of assemblyscript, c, go, javascript, python, rust');
     expect(status).toBe(64);
   });
 

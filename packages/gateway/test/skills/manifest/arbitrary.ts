@@ -138,7 +138,9 @@ export const manifests: fc.Arbitrary<Manifest> = fc
         language: fc.constantFrom(
           'assemblyscript' as const,
           'c' as const,
+          'go' as const,
           'javascript' as const,
+          'python' as const,
           'rust' as const,
         ),
         modules: fc.uniqueArray(fc.record({ source: path, module: path.map((text) => `${text}.wasm`) }), {

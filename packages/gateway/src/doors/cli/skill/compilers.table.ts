@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
 
 /** One row per language of `palisade skill build`: its compiler and the arguments of it. */
@@ -25,6 +26,8 @@ export type Compiler = {
     | { readonly package: string; readonly script: string }
     | { readonly program: string; readonly beside: readonly string[] };
   readonly install: string;
+  /** What else is to be known to install it. */
+  readonly note?: string;
   readonly words: (places: BuildPlaces) => readonly string[];
   /** Which of these folders it reads; no other is visible to it. */
   readonly reads: readonly ('guest' | 'packages')[];
@@ -63,6 +66,24 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     memoryBytes: 1024 * MIB,
     wallMs: 120_000,
   },
+  go: {
+    name: 'tinygo',
+    from: { program: 'tinygo', beside: ['go'] },
+    install: 'apt-get install golang-go ./tinygo.deb',
+    note: 'tinygo.deb is a package from https://github.com/tinygo-org/tinygo/releases, of version 0.34 or newer.',
+    words: ({ source, out }) => [
+      // Without a system below it, nothing of WASI is imported.
+      ...['build', '-target=wasm-unknown', '-buildmode=c-shared', '-scheduler=none', '-gc=leaking'],
+      ...['-panic=trap', '-opt=z', '-no-debug', "-ldflags=-extldflags '-z stack-size=65536'"],
+      // It builds packages, which are folders.
+      ...['-o', out, `./${posix.dirname(source)}`],
+    ],
+    // Its library is a package of the skill.
+    reads: [],
+    hasWorld: false,
+    memoryBytes: 2048 * MIB,
+    wallMs: 240_000,
+  },
   javascript: {
     name: 'componentize-js',
     from: { package: '@bytecodealliance/componentize-js', script: 'src/cli.js' },
@@ -75,6 +96,23 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     reads: [],
     hasWorld: true,
     // It starts the whole engine once and snapshots it.
+    memoryBytes: 3072 * MIB,
+    wallMs: 240_000,
+  },
+  python: {
+    name: 'componentize-py',
+    from: { program: 'componentize-py', beside: [] },
+    install: 'pip install --prefix /usr/local componentize-py==0.19.3',
+    note: 'A virtual environment of the skill is not searched: the program must be on process.search_path.',
+    words: ({ source, out, wit }) => [
+      ...['--wit-path', wit, '--world', 'skill', 'componentize'],
+      // Its runtime imports files and sockets, which do not exist here.
+      ...['--stub-wasi', '--python-path', posix.dirname(source), '--output', out],
+      posix.basename(source, '.py'),
+    ],
+    reads: [],
+    hasWorld: true,
+    // It starts Python once and snapshots it.
     memoryBytes: 3072 * MIB,
     wallMs: 240_000,
   },

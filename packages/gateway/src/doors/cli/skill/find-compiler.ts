@@ -120,17 +120,18 @@ function toolFolders(invocation: Invocation): readonly string[] {
 }
 
 /** Names exactly what to install: a program of the system, or packages for the skill. */
-function notFound({ name, from, install }: Compiler, missing: string): CodedError {
+function notFound({ name, from, install, note }: Compiler, missing: string): CodedError {
   const isOfSystem = 'program' in from && missing !== GUEST;
   const where = isOfSystem ? 'on the search path' : `in ${PACKAGES} of the skill`;
   // A compiler of the system has no package, so npm installs the library only.
   const command = isOfSystem || 'package' in from ? install : `npm install --save-dev ${GUEST}`;
+  const more = isOfSystem && note !== undefined ? [note] : [];
   const elsewhere =
     'in the folder of the skill; in a clone of palisade, `npm ci --prefix packages/guest/tools` installs it for all skills; --tools names another folder';
   return new CodedError(
     'skill/build-failed',
     `Cannot build with ${name}: ${missing} is not installed, expected it ${where}`,
-    { remedy: `Run \`${command}\`${isOfSystem ? '' : ` ${elsewhere}`}.` },
+    { remedy: [`Run \`${command}\`${isOfSystem ? '' : ` ${elsewhere}`}.`, ...more].join(' ') },
   );
 }
 

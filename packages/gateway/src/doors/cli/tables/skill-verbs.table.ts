@@ -166,7 +166,7 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
   'skill new DIR': {
     sentence: 'Create a working skill with two tools and tests, in a new or empty folder.',
     flags: {
-      'language LANGUAGE': 'The language: assemblyscript, c, javascript or rust (required).',
+      'language LANGUAGE': 'The language: assemblyscript, c, go, javascript, python or rust (required).',
       'publisher NAME': 'The publisher (default: your user name, or the publisher in --id).',
       'id ID': 'The id, as acme.text (default: the publisher and the name of DIR).',
       'name TEXT': 'The display name (default: the name of DIR).',

@@ -1,4 +1,6 @@
 import type { Language } from '../compilers.table.ts';
+import { GO, GO_LIBRARY, GO_MODULE } from './go.table.ts';
+import { PYTHON } from './python.table.ts';
 
 /** What a new skill has in each language: its source, and what else of it differs. */
 
@@ -212,11 +214,25 @@ world skill {
 export const LANGUAGES: Readonly<Record<Language, LanguageTemplate>> = {
   assemblyscript: { name: 'AssemblyScript', source: 'src/skill.ts', text: ASSEMBLYSCRIPT, more: {} },
   c: { name: 'C', source: 'src/skill.c', text: C, more: {} },
+  go: {
+    name: 'Go',
+    source: 'src/skill.go',
+    text: GO,
+    more: { 'go.mod': GO_MODULE },
+    copies: GO_LIBRARY,
+  },
   javascript: {
     name: 'JavaScript',
     source: 'src/skill.js',
     text: JAVASCRIPT,
     more: { 'src/skill.wit': WORLD },
+  },
+  python: {
+    name: 'Python',
+    // A module called like the world would hide what is generated for it.
+    source: 'src/tools.py',
+    text: PYTHON,
+    more: { 'src/tools.wit': WORLD },
   },
   rust: {
     name: 'Rust',
