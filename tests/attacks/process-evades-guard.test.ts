@@ -112,11 +112,18 @@ const MAKERS: Readonly<Record<Made, (directory: string) => void>> = {
       '#include <unistd.h>\nint main(void) { return execl("./payload", "payload", (char *)0); }\n';
     execFileSync('cc', ['-x', 'c', '-o', join(at, 'program'), '-'], { input: source });
   },
-  repository: (at) => {
-    execFileSync('git', ['init', '-q', at]);
-    mkdirSync(join(at, '.git/hooks'), { recursive: true });
+  'link to an unknown launcher': (at) => symlinkSync('/usr/sbin/fstab-decode', join(at, 'diff')),
+  'link to git in a repository': (at) => {
+    makeRepository(at);
+    symlinkSync('/usr/bin/git', join(at, 'git-clone'));
   },
+  repository: makeRepository,
 };
+
+function makeRepository(at: string): void {
+  execFileSync('git', ['init', '-q', at]);
+  mkdirSync(join(at, '.git/hooks'), { recursive: true });
+}
 
 function versioned(name: string): string {
   return basename(realpathSync(`/usr/bin/${name}`));
@@ -156,4 +163,20 @@ describe.each(EVASIONS.map((row) => [row.name, row] as const))('%s', (_, row) =>
     expect(end.execution, `${end.code} ${end.message}`).toMatchObject({ tier: 'c' });
     expect(found, `${end.code} ${end.message} ${end.output?.stderr}`).toBe('ran\n');
   });
+});
+
+describe('settings of the home, which is the workspace in tier B', () => {
+  const row = { name: 'an alias of rsync', command: 'rsync', args: ['--wanted', 'host:there', 'here'] };
+
+  test.each([
+    ['guarded', `ran\n${SECRET}`],
+    ['jailed', ''],
+  ] as const)(
+    'are documented as not held by tier B, and are not read in tier C: %s',
+    async (shape, found) => {
+      writeFileSync(join(GATEWAYS[shape].workspace, '.popt'), 'rsync alias --wanted --rsh=./payload\n');
+      await attempt(shape, row, EVASIONS.length);
+      expect(of(shape, row).found).toBe(found);
+    },
+  );
 });

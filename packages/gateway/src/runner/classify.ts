@@ -11,6 +11,7 @@ import {
   openExecutable,
   resolveExecutable,
 } from './executable.ts';
+import { importedNames } from './imported-names.ts';
 import {
   KINDS_BY_POWER,
   LAUNCHING_OPTIONS,
@@ -18,6 +19,8 @@ import {
   LINKER_NAME,
   MULTI_CALL,
   PROGRAM_KINDS,
+  STARTING_IMPORTS,
+  STARTS_NOTHING,
 } from './interpreters.table.ts';
 import { interpreterLine } from './judged-files.ts';
 
@@ -114,11 +117,35 @@ function startsByOption(executable: Executable, args: readonly string[]): boolea
   const names = new Set(called.flatMap((name) => [name, plainName(name)]));
   return [...names].some((name) => {
     const options = Object.hasOwn(LAUNCHING_OPTIONS, name) ? (LAUNCHING_OPTIONS[name] ?? []) : [];
-    // The first token of tar is a bundle of letters even without its dash.
-    const tokens =
-      name === 'tar' ? args.map((arg, i) => (i === 0 && !arg.startsWith('-') ? `-${arg}` : arg)) : args;
-    return tokens.some((token, i) => options.some((option) => isOption(option, token, tokens[i + 1] ?? '')));
+    const tokens = tokensOf(name, basename(executable.argv0), args);
+    if (options.length === 0) return false;
+    return tokens.some((token, i) => {
+      const rest = `${tokens.slice(i).join('\0')}\0`;
+      return options.some((option) => isOption(option, token, rest));
+    });
   });
+}
+
+/** The arguments as the options of a program are read. */
+function tokensOf(name: string, called: string, args: readonly string[]): readonly string[] {
+  // The first token of tar is a bundle of letters even without its dash.
+  if (name === 'tar') return args.map((arg, i) => (i === 0 && !arg.startsWith('-') ? `-${arg}` : arg));
+  // git that is called `git-bisect` runs its subcommand `bisect`.
+  if (name === 'git' && called.startsWith('git-')) return [called.slice('git-'.length), ...args];
+  return args;
+}
+
+/**
+ * Whether a program of the system can start others in a way that no table describes: it imports what does so, or its
+ * imports cannot be read. One file that is many programs is judged by its name alone.
+ */
+export function startsUnseen({ path }: Executable): boolean {
+  const name = basename(path);
+  const names = [name, plainName(name), baseName(name)];
+  if (names.some((each) => MULTI_CALL.has(each) || STARTS_NOTHING.has(each))) return false;
+  if (names.some((each) => Object.hasOwn(LAUNCHING_OPTIONS, each))) return false;
+  const imports = importedNames(path);
+  return imports === null || [...imports].some((each) => STARTING_IMPORTS.test(each));
 }
 
 /** `x86_64-linux-gnu-gcc-12` is gcc. */
@@ -126,8 +153,8 @@ function plainName(name: string): string {
   return name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, '').replace(/-?\d+(?:\.\d+)*$/, '');
 }
 
-function isOption(option: string | RegExp, token: string, next: string): boolean {
-  if (typeof option !== 'string') return option.test(`${token}\0${next}`);
+function isOption(option: string | RegExp, token: string, rest: string): boolean {
+  if (typeof option !== 'string') return option.test(rest);
   if (option.startsWith('--')) {
     const name = token.split('=', 1)[0] ?? '';
     return name.length > 2 && option.startsWith(name);

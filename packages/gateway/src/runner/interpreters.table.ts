@@ -23,7 +23,7 @@ const LANGUAGES = `python pythonw pypy ipython bpython jython micropython graalp
   crystal nim nimble zig v go gorun rust-script cargo-script tcc cling root lli wasmtime wasmer wasmedge awk gawk mawk nawk
   bwk busybox-awk sed gsed ed red ex vi view vim nvim gvim vimdiff rvim rview evim nano pico emacs-nox m4 dc
   sqlite sqlite3 duckdb psql mysql mariadb mongo mongosh redis-cli gdb lldb pry ghostscript gs ps2pdf tex latex pdflatex
-  xelatex lualatex luatex pdftex groff troff ansible ansible-playbook puppet chef-client salt-call nix nix-shell guix`;
+  xelatex lualatex luatex pdftex groff troff pic soffice soffice.bin libreoffice gimp gimp-console blender ansible ansible-playbook puppet chef-client salt-call nix nix-shell guix`;
 
 const LAUNCHERS = `env xargs parallel nice ionice nohup setsid timeout gtimeout time chrt taskset numactl stdbuf unbuffer script
   scriptreplay screen tmux dtach abduco watch entr flock runcon setarch linux32 linux64 i386 x86_64 uclampset choom prlimit
@@ -37,7 +37,8 @@ const LAUNCHERS = `env xargs parallel nice ionice nohup setsid timeout gtimeout 
   docker podman nerdctl buildah kubectl oc helm vagrant terraform tofu man less more most pager lesspipe sensible-editor
   sensible-pager sensible-browser xdg-open open xterm tclkit socat ncat nc netcat dpkg apt apt-get rpm
   git-remote-ext git-remote-fd git-daemon collect2 gpg-connect-agent systemd-socket-activate
-  watchexec nodemon forever pm2 foreman supervisord s6-supervise runsv tini dumb-init catatonit`;
+  watchexec nodemon forever pm2 foreman supervisord s6-supervise runsv tini dumb-init catatonit
+  systemctl systemd-cat logsave busctl dbus-send gdbus qdbus machinectl portablectl bugpoint`;
 
 function rows(names: string, kind: ExecutableKind): readonly (readonly [string, ExecutableKind])[] {
   return words(names).map((name) => [name.toLowerCase(), kind]);
@@ -68,13 +69,16 @@ const COMPILER = [
   /^@/,
   ...words('-wrapper -fplugin -fpass-plugin -specs --specs -fuse-ld --ld-path'),
   /^-B/,
-  /^-Wl,.*plugin/,
+  /^-Wl,[^\0]*plugin/,
 ];
+
+const LINKER = ['-plugin', '--plugin', /^@/];
+const LLVM = [...words('-load --load -load-pass-plugin --load-pass-plugin -pass-plugin --pass-plugin'), /^@/];
 
 /**
  * Options with which an otherwise plain program starts another one or loads code. A long option counts from its third
  * character on, since most programs take any beginning; a letter counts anywhere in a bundle of letters; a pattern is
- * matched against the argument and the next one, with a NUL between them.
+ * matched against the argument and all that follow, with a NUL after each.
  */
 export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   find: ['-exec', '-execdir', '-ok', '-okdir'],
@@ -83,14 +87,16 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   rg: ['--pre', '--hostname-bin', '--search-zip', '-z'],
   git: [
     // `git -c core.pager=…`, and not `git switch -c name`.
-    /^-c\0[a-z][a-z0-9-]*\./i,
+    /^-c\0?[a-z][a-z0-9-]*\./i,
+    // `git clone -u PROGRAM`, and not `git push -u origin`.
+    /^clone\0(?:.*\0)?-[a-z46]*u/s,
     /^-x\0[^-]/,
     ...words('--config-env --exec-path --exec --extcmd --ext-diff --upload-pack --receive-pack'),
     '--open-files-in-pager',
     // `git grep -O`, and subcommands that start what they are given.
     /^-O/,
-    /^bisect\0run$/,
-    /^submodule\0foreach$/,
+    /^bisect\0run\0/,
+    /^submodule\0foreach\0/,
     /^(?:filter-branch|difftool|mergetool|remote-ext|instaweb|daemon|send-email)\0/,
     '--config',
   ],
@@ -108,7 +114,9 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   sdiff: ['--diff-program'],
   'ssh-keygen': ['-D'],
   'ssh-add': ['-s', '-S'],
-  gpg: words('--agent-program --dirmngr-program --keyboxd-program --exec-path --photo-viewer --options'),
+  gpg: words(
+    '--agent-program --dirmngr-program --keyboxd-program --exec-path --photo-viewer --options --homedir',
+  ),
   cc1: COMPILER,
   cc1plus: COMPILER,
   gcc: COMPILER,
@@ -118,7 +126,11 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   'c++': COMPILER,
   clang: [...COMPILER, '-Xclang', '-load', '--config'],
   'clang++': [...COMPILER, '-Xclang', '-load', '--config'],
-  ld: ['-plugin', '--plugin', /^@/],
+  ld: LINKER,
+  'ld.bfd': LINKER,
+  'ld.gold': LINKER,
+  opt: LLVM,
+  llc: LLVM,
   nm: ['--plugin', /^@/],
   ar: ['--plugin', /^@/],
   ranlib: ['--plugin', /^@/],
@@ -126,13 +138,27 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   objcopy: ['--plugin', /^@/],
   objdump: ['--plugin', /^@/],
   curl: ['--config', '--engine', '-K'],
-  wget: ['--use-askpass', '--execute', '-e'],
+  wget: ['--use-askpass', '--execute', '--config', '-e'],
   openssl: ['-engine', '-provider', '-provider-path', '-config', /^engine\0/],
   patch: ['-e', '--ed'],
   tcpdump: ['-z'],
-  ip: ['netns', 'vrf', '-batch'],
+  ip: [/^netn?s?\0/, /^vrf?\0/, /^-b(?:a\w*)?\0/],
   install: ['--strip-program'],
+  // They start the program that a description of a terminal names.
+  tput: [/^init\0/, /^reset\0/],
   hg: ['--config'],
   svn: ['--editor-cmd', '--diff-cmd', '--diff3-cmd', '--config-option'],
   ctags: ['--options'],
 };
+
+/**
+ * What a program imports that can start another one, or load code. One that does so and is in none of these tables is
+ * unknown: the lists above know names, and there are always more programs.
+ */
+export const STARTING_IMPORTS =
+  /^(?:exec(?:l|le|lp|v|ve|vp|vpe|veat)|fexecve|posix_spawnp?|system|popen|wordexp|dlm?open|g_spawn_.*|g_subprocess_.*|g_app_info_launch.*|Py_(?:Bytes)?Main|PyRun_.*|perl_run|luaL_loadfilex?|Tcl_Main(?:Ex)?|ruby_run_node|JNI_CreateJavaVM|JLI_Launch)$/;
+
+/** Programs that import such a function and start nothing that their arguments, or a file of the caller's, name. */
+export const STARTS_NOTHING: ReadonlySet<string> = new Set(
+  words('diff dpkg-query iconv locale pgrep ps pstree'),
+);

@@ -107,6 +107,7 @@ function identityOf({ facts: { dev, ino, sizeBytes, mtimeNs, ctimeNs } }: Execut
 const NS_PER_S = 1_000_000_000n;
 const SHARED_WRITE = 0o022;
 const OTHERS_WRITE = 0o002;
+const STICKY = 0o1000;
 
 /** Whether no one but root can change this file, or put another one in its place. */
 function isOfRootAlone({ path, facts }: Executable, digests: FileDigests): boolean {
@@ -120,6 +121,19 @@ function isDirectoryOfRoot(path: string): boolean {
   if (stats === null || stats.uid !== 0 || (stats.mode & OTHERS_WRITE) !== 0) return false;
   // Boundary: commands of an ordinary user have its groups and what access lists give it. Those of root have neither.
   return process.getuid?.() === 0 || !isWritable(path);
+}
+
+/** Whether commands can change this file or put another one in its place, who run as the user of this process or as no one. */
+export function canBeWritten({ path, facts }: Pick<Executable, 'path' | 'facts'>): boolean {
+  const isOpen = [facts.mode, ...ancestorsOf(path).map(modeOf)].some((mode) => (mode & OTHERS_WRITE) !== 0);
+  const user = process.getuid?.();
+  if (isOpen || user === 0) return isOpen;
+  return facts.uid === user || [path, ...ancestorsOf(path)].some(isWritable);
+}
+
+function modeOf(directory: string): number {
+  const stats = orElse(() => lstatSync(directory), null);
+  return stats === null || (stats.mode & STICKY) !== 0 ? 0 : stats.mode;
 }
 
 function isWritable(path: string): boolean {

@@ -29,6 +29,10 @@ describe('the guard of tier B', () => {
     ['find', ['.', '-exec', 'true', ';'], 'starts other programs'],
     ['diff3', ['--diff-program=./x', 'a', 'b', 'c'], 'starts other programs'],
     ['git', ['bisect', 'run', './x'], 'starts other programs'],
+    ['git', ['clone', '-qu', './x', '.', 'y'], 'starts other programs'],
+    ['git', ['clone', '-ccore.sshCommand=./x', 'a:b'], 'starts other programs'],
+    ['tput', ['reset'], 'starts other programs'],
+    ['/usr/sbin/fstab-decode', ['true'], 'can start other programs'],
   ])('keeps %s %j back', (command, args, reason) => {
     expect(guardOf(makeHost(), command, args)).toBe(reason);
   });
@@ -38,7 +42,13 @@ describe('the guard of tier B', () => {
     ['git', ['status']],
     ['git', ['add', 'daemon.c', 'difftool.md']],
     ['find', ['.', '-name', 'x']],
+    ['git', ['push', '-u', 'origin', 'clone']],
     ['gcc', ['-c', 'x.c']],
+    ['gcc', ['-Wl,-O1', 'plugin.c']],
+    ['ps', ['-ef']],
+    ['diff', ['a', 'b']],
+    ['iconv', ['-l']],
+    ['tput', ['cols']],
   ])('lets %s %j run', (command, args) => {
     expect(guardOf(makeHost(), command, args)).toBe(null);
   });
