@@ -32,6 +32,20 @@ const DENIED = {
     listOf(`(call $storage_put (i32.const 30000) ${bytes('elsewhere/a')} ${bytes('1')} (f64.const -1))`),
   ),
 };
+/** Asks for a page of a host that it was not granted, with what it needs for one that it was. */
+const HEAD = JSON.stringify({ method: 'GET', url: 'https://elsewhere.example/', headers: [] });
+const SENDER = {
+  bytes: guest(({ bytes }) => listOf(`(call $http_request (i32.const 10000) ${bytes(HEAD)} ${bytes('')})`)),
+  risk: 'medium',
+};
+const SENDS = `http_egress_allowlist = ["api.example.com:443"]
+[[capabilities.secrets]]
+scope = "skill"
+keys = ["token"]
+use = "send"
+hosts = ["api.example.com"]
+`;
+
 /** Traps two calls deep. */
 const BROKEN = {
   bytes: assemble(
@@ -65,10 +79,18 @@ async function call(tool: string): Promise<Result> {
 
 beforeAll(async () => {
   const place = join(folder, 'sample');
-  const tools = { plain: PLAIN, keep: KEEPER, noisy: NOISY, denied: DENIED, broken: BROKEN, torn: BROKEN };
+  const tools = {
+    plain: PLAIN,
+    keep: KEEPER,
+    send: SENDER,
+    noisy: NOISY,
+    denied: DENIED,
+    broken: BROKEN,
+    torn: BROKEN,
+  };
   mkdirSync(join(folder, 'state'), { mode: 0o700 });
   writeFileSync(join(folder, 'state', 'palisade.toml'), '[skills]\nfail_after_traps = 2\n', { mode: 0o600 });
-  for (const [path, bytes] of sampleFiles({ tools, capabilities: `log = true\n${KEEPS}` })) {
+  for (const [path, bytes] of sampleFiles({ tools, capabilities: `log = true\n${SENDS}${KEEPS}` })) {
     mkdirSync(dirname(join(place, path)), { recursive: true });
     writeFileSync(join(place, path), bytes);
   }
@@ -77,6 +99,9 @@ beforeAll(async () => {
   await ok('skill', 'sign', file, '--key', key, '--new-key');
   await ok('trust', 'add', 'acme', `${key}.pub.json`, '--yes', ...STATE);
   await ok('skill', 'install', file, ...STATE);
+  await palisade(['secrets', 'set', 'token', '--scope', 'skill:acme.sample', ...STATE], {
+    stdin: 'a-token-of-the-api',
+  });
   const approved = await ok('skill', 'approve', 'acme.sample', '--accept-findings', ...REASON, ...STATE);
   offer = approved.out;
   client = new Client({ name: 'agent', version: '1' });
@@ -114,6 +139,17 @@ test('an agent calls what only computes with the starter policies, and is asked 
   await vi.waitFor(async () => expect(codeOf(await call('keep'))).toBe('ok'), PATIENCE);
   await ok('skill', 'allow', 'acme.sample', '--remove', ...STATE);
   await vi.waitFor(async () => expect(codeOf(await call('keep'))).toBe('policy/approval-required'), PATIENCE);
+});
+
+test('an agent is asked about what sends a secret, until the operator allows the skill', async () => {
+  expect(codeOf(await call('send'))).toBe('policy/approval-required');
+
+  await ok('skill', 'allow', 'acme.sample', '--to', 'agent:ada', '--yes', ...STATE);
+  await vi.waitFor(async () => expect(codeOf(await call('send'))).toBe('ok'), PATIENCE);
+  const sent = await call('send');
+  expect(sent.structuredContent).toEqual({ result: [-1] });
+  expect(await logOf(sent)).toMatch(/^denied: http_request .*elsewhere\.example/);
+  await ok('skill', 'allow', 'acme.sample', '--remove', ...STATE);
 });
 
 test('what the guest logs reaches the agent beside the result, and the operator', async () => {

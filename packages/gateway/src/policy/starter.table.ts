@@ -77,11 +77,12 @@ forbid (principal, action == Action::"call", resource)
 when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]) };
 
 // A secret that meets a network can leave this machine: an agent needs a person's approval for such a call, whether it is a
-// command or a module. Upstream servers have the secrets, the hosts and the risk that you configured for them.
+// command or a module. Upstream servers have the secrets, the hosts and the risk that you configured for them. Skills have those
+// that a reviewer granted, and at least a medium risk with them: \`palisade skill allow\` permits such calls.
 @id("secrets-on-a-network-need-approval")
 forbid (principal is Agent, action == Action::"call", resource)
 when { context.capabilities.containsAll(["SecretsRead", "Network"]) }
-unless { resource in Category::"upstream" || context.approved };
+unless { resource in Category::"upstream" || resource has skill || context.approved };
 `,
   '90-recipes.cedar': `// Recipes. Remove the slashes in front of one to use it; give it an @id of your own.
 
