@@ -107,7 +107,8 @@ export async function tryTool(
   }
 }
 
-function readCases(pkg: SkillPackage): readonly SkillCase[] {
+/** The test cases of a package; throws with the place of the first that cannot be read. */
+export function readCases(pkg: SkillPackage): readonly SkillCase[] {
   const parsed = parseCases(pkg.entries, pkg.manifest);
   if (parsed.ok) return parsed.value;
   const { id } = pkg.manifest;

@@ -69,6 +69,16 @@ describe('palisade skill pack', () => {
     ]);
   });
 
+  test('refuses test cases that no audit could read, with their place, and writes nothing', async () => {
+    writeSkill(folder('cases'), { 'tests/echo.json': '{"cases":[{"name":"a","input":{},"output":{}}]}' });
+    const { status, err } = await skill('pack', 'cases', '--out', 'cases.skill');
+    expect(err).toContain('tests/echo.json:1:11: Cannot use cases[0]: it has no tool');
+    expect(err).toContain('palisade skill check');
+    expect(err).not.toContain('author');
+    expect(status).not.toBe(0);
+    expect(readdirSync(scratch)).not.toContain('cases.skill');
+  });
+
   test('takes the lock of npm along, so that the bill of materials has what was built in', async () => {
     const locked = { version: '1.3.0', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` };
     writeSkill(folder('locked'), {

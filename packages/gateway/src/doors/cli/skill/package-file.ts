@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { shellWord } from '../../../core/hostile-text.ts';
 import { orElse } from '../../../core/result.ts';
+import { readCases } from '../../../invoke/skills/run-cases.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
@@ -79,12 +80,16 @@ export function packFolder(folder: string): PackageFile {
   const files = collectFiles(folder, manifest);
   try {
     const bytes = packSkill(files, { palisade: VERSION });
-    return { name: folder, bytes, pkg: openPackage(bytes) };
+    const pkg = openPackage(bytes);
+    // An audit refuses a package whose test cases cannot be read; its author hears of it before anyone else has it.
+    readCases(pkg);
+    return { name: folder, bytes, pkg };
   } catch (error) {
     if (!(error instanceof CodedError) || error.code !== 'skill/invalid-package') throw error;
     // The remedy of the code is for those who received a package; this is its author.
     throw new CodedError(error.code, error.message, {
-      remedy: 'Correct what the message names, or build the modules again with `palisade skill build`.',
+      remedy:
+        'Correct what the message names (`palisade skill check` finds the rest), or build the modules again with `palisade skill build`.',
     });
   }
 }
