@@ -144,6 +144,12 @@ describe('a registry that lies', () => {
       'an index of several images',
     ],
     [
+      'has a skill there that is an index at the same time',
+      { [MANIFEST_PATH]: manifestReply({ ...MANIFEST, manifests: [{ digest: OTHER_DIGEST }] }) },
+      'oci/not-a-skill',
+      'an image and an index at once',
+    ],
+    [
       'has something of another kind there',
       { [MANIFEST_PATH]: manifestReply({ ...MANIFEST, artifactType: 'application/\u001b[2Jx' }) },
       'oci/not-a-skill',

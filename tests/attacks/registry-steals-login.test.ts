@@ -101,9 +101,10 @@ describe('a registry that wants a log-in', () => {
   test('that refuses its token again and again is asked twice, not for ever', async () => {
     const realm = `Bearer realm="http://${registry.host}/token"`;
     registry.serve({ ...behind('Bearer never', realm), 'GET /token': { body: '{"token":"expired"}' } });
-    const { code, message, toRegistry } = await pull();
+    const { code, message, remedy, toRegistry } = await pull();
     expect(code).toBe('oci/denied');
     expect(message).toContain('refuses the log-in');
+    expect(remedy).toMatch(/^Set another log-in with `palisade secrets set oci\./);
     expect(toRegistry).toHaveLength(3);
   });
 

@@ -43,12 +43,12 @@ export function refusedWith(task: Task, answer: Answer, isLoggedIn: boolean): Co
   const { act, host, secret } = task;
   const { status } = answer;
   const said = `it answers with status ${status}${codesOf(answer)}`;
-  const logIn = `Set the log-in with \`palisade secrets set ${secret}\` (as USER:PASSWORD), or give it with --login.`;
+  const logIn = `Set ${isLoggedIn ? 'another' : 'the'} log-in with \`palisade secrets set ${secret}\` (as USER:PASSWORD), or give it with --login.`;
   if (status === 401 || status === 403) {
     const is = isLoggedIn ? `${host} refuses the log-in` : `${host} requires a log-in`;
     const expected = isLoggedIn ? 'one that permits this' : 'one of yours';
     const message = `Cannot ${act}: ${is} (${said}), expected ${expected}`;
-    return new CodedError('oci/denied', message, isLoggedIn ? {} : { remedy: logIn });
+    return new CodedError('oci/denied', message, { remedy: logIn });
   }
   if (status === 404) {
     const remedy = `Check the spelling; \`palisade skill search ${host}\` lists what is there.${isLoggedIn ? '' : ` A registry may hide what needs a log-in: \`palisade secrets set ${secret}\`.`}`;

@@ -147,7 +147,9 @@ function kindOf({
   manifests,
   layers,
 }: Manifest): string | null {
-  if (manifests !== undefined && layers === undefined) return 'it is an index of several images';
+  // Boundary: of a document that is both, one program reads the layers and another the index.
+  if (manifests !== undefined)
+    return layers === undefined ? 'it is an index of several images' : 'it is an image and an index at once';
   if (schemaVersion !== 2) return `its manifest has version ${schemaVersion}`;
   if (mediaType !== undefined && mediaType !== MANIFEST_TYPE) return `it is of the type ${quote(mediaType)}`;
   if (artifactType === SKILL_ARTIFACT_TYPE) return null;
