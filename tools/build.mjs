@@ -10,6 +10,7 @@ import { TEXT_ASSETS } from './assets.mjs';
 import { projectRoot } from './check.mjs';
 import { run } from './command.mjs';
 import { withLock } from './lock.mjs';
+import { makeSite } from './site.mjs';
 import { BUILDS, stampOf } from './stamp.mjs';
 
 const root = projectRoot;
@@ -18,6 +19,8 @@ const makers = {
   sdk: (outDir) => compile('sdk', outDir),
 
   wasm: (outDir) => compile('wasm', outDir),
+
+  site: (outDir) => makeSite(root, outDir),
 
   async gateway(outDir) {
     const source = join(root, 'packages/gateway/src');

@@ -61,7 +61,8 @@ export function anchorsOf(lines) {
   return anchors;
 }
 
-function slugOf(heading) {
+/** The anchor of a heading, spelled as GitHub spells it. */
+export function slugOf(heading) {
   const text = heading.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
   return text.replace(/[^\p{L}\p{N}\p{M} _-]/gu, '').replaceAll(' ', '-');
 }

@@ -34,6 +34,20 @@ export const BUILDS = {
       'packages/wasm/package.json',
     ],
   },
+  site: {
+    stamp: 'packages/gateway/site/.sources',
+    sources: [
+      'docs',
+      ...['ARCHITECTURE', 'CHANGELOG', 'CONTRIBUTING', 'DEPENDENCIES', 'SECURITY'].map(
+        (name) => `${name}.md`,
+      ),
+      'tools/site',
+      ...['site', 'markdown', 'ts-table'].map((name) => `tools/${name}.mjs`),
+      // The page of every request is made from the operations.
+      'packages/gateway/src',
+      'packages/sdk/src',
+    ],
+  },
 };
 
 const madeBy = ['tools/build.mjs', 'tools/assets.mjs', 'package-lock.json'];

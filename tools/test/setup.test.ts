@@ -112,8 +112,9 @@ describe('staleBuilds()', () => {
       'packages/sdk/src/a.ts': '1',
       'packages/gateway/src/b.ts': '2',
       'packages/wasm/src/c.ts': '3',
+      'docs/http.md': '# Serving',
     });
-    for (const name of ['sdk', 'wasm', 'gateway'] as const) {
+    for (const name of ['sdk', 'wasm', 'gateway', 'site'] as const) {
       mkdirSync(join(root, BUILDS[name].stamp, '..'), { recursive: true });
       writeFileSync(join(root, BUILDS[name].stamp), stampOf(root, name));
     }
@@ -121,16 +122,17 @@ describe('staleBuilds()', () => {
   };
 
   test('names everything in a fresh clone and nothing after a build', () => {
-    expect(staleBuilds(plant({ 'packages/sdk/src/a.ts': '1' }))).toEqual(['sdk', 'wasm', 'gateway']);
+    expect(staleBuilds(plant({ 'packages/sdk/src/a.ts': '1' }))).toEqual(['sdk', 'wasm', 'gateway', 'site']);
     expect(staleBuilds(built())).toEqual([]);
   });
 
   test.each([
-    ['packages/sdk/src/a.ts', ['sdk', 'gateway']],
+    ['packages/sdk/src/a.ts', ['sdk', 'gateway', 'site']],
     ['packages/wasm/src/c.ts', ['wasm', 'gateway']],
-    ['packages/gateway/src/b.ts', ['gateway']],
-    ['packages/gateway/src/new.ts', ['gateway']],
-    ['package-lock.json', ['sdk', 'wasm', 'gateway']],
+    ['packages/gateway/src/b.ts', ['gateway', 'site']],
+    ['packages/gateway/src/new.ts', ['gateway', 'site']],
+    ['docs/http.md', ['site']],
+    ['package-lock.json', ['sdk', 'wasm', 'gateway', 'site']],
   ])('names what %s goes into when it changes', (file, stale) => {
     const root = built();
     writeFileSync(join(root, file), 'changed');

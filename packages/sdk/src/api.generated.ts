@@ -1492,5 +1492,4 @@ export const ROUTES = {
   getResourceMetadata: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
   getMcpResourceMetadata: { method: 'GET', path: '/.well-known/oauth-protected-resource/mcp' },
   getOpenApi: { method: 'GET', path: '/openapi.json' },
-  getDocs: { method: 'GET', path: '/docs' },
 } as const;

@@ -25,7 +25,6 @@ export type TextAnswer = {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
-const PAGE = /^text\/html\b/;
 
 const SAFE: HeaderFields = {
   'x-content-type-options': 'nosniff',
@@ -33,12 +32,8 @@ const SAFE: HeaderFields = {
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 };
-/** Boundary: nothing that we send runs a script, loads anything or is shown in a frame of another page. */
+/** Boundary: nothing that we send runs a script, loads anything or is shown in a frame, but pages of ours (site.ts). */
 const CLOSED: HeaderFields = { 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" };
-const CLOSED_PAGE: HeaderFields = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-};
 
 const PREFLIGHT: HeaderFields = {
   'access-control-allow-headers':
@@ -96,7 +91,7 @@ export async function sendText(exchange: Exchange, answer: TextAnswer): Promise<
   if (response.headersSent || response.destroyed) return status;
   const head = {
     ...SAFE,
-    ...closedFor(type),
+    ...CLOSED,
     ...fields,
     ...headers,
     'content-type': type,
@@ -111,10 +106,6 @@ export async function sendText(exchange: Exchange, answer: TextAnswer): Promise<
   if (exchange.request.headers.expect === undefined) await discard(exchange.request);
   response.end();
   return status;
-}
-
-function closedFor(type: string): HeaderFields {
-  return PAGE.test(type) ? CLOSED_PAGE : CLOSED;
 }
 
 /** Whether the request is complete. The rest of a small body is read and discarded. */
@@ -163,7 +154,7 @@ async function sendBytes(
   const { response } = exchange;
   const disposition = `attachment; filename="${fileName?.replace(/[^A-Za-z0-9._-]/g, '_')}"`;
   const file: HeaderFields = fileName === null ? {} : { 'content-disposition': disposition };
-  startStream(exchange, { 'content-type': type, ...file, ...closedFor(type) });
+  startStream(exchange, { 'content-type': type, ...file, ...CLOSED });
   if (exchange.request.method === 'HEAD') await chunks[Symbol.asyncIterator]().return?.();
   else if (!(await writeChunks(response, chunks))) return 200;
   response.end();

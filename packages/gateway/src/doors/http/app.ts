@@ -42,13 +42,7 @@ import {
 } from './problem.ts';
 import { MCP_METHODS, type McpFetch, makeMcpRequest, readInput, requirePlain, targetOf } from './request.ts';
 import { type Found, makeRouter, type Router } from './router.ts';
-import {
-  MCP_PATH,
-  METADATA_PATH,
-  STATIC_PAGES,
-  type StaticPage,
-  type StaticPageParts,
-} from './static-pages.ts';
+import { MCP_PATH, METADATA_PATH, type Page, STATIC_PAGES, type StaticPageParts } from './static-pages.ts';
 
 /*
  * The HTTP door. A request that Node has parsed is checked in this order: is it well-formed, is it for this host, is
@@ -60,7 +54,9 @@ import {
  * work, and hides how a path or a header was spelled.
  */
 
-export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'pages'> & {
+export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'openApi'> & {
+  /** The pages of the documentation. */
+  readonly docs: readonly Page[];
   readonly gateway: OpenedGateway;
   readonly operations: readonly Operation[];
   readonly authenticate: Authenticator;
@@ -88,7 +84,7 @@ export class HttpApp {
   readonly requests = new OpenRequests();
   readonly #parts: HttpParts;
   readonly #routers: Readonly<Record<Listener, Router>>;
-  readonly #pages: ReadonlyMap<string, StaticPage> = new Map(STATIC_PAGES.map((page) => [page.path, page]));
+  readonly #pages: ReadonlyMap<string, Page>;
   readonly #checkOrigin: OriginCheck;
   readonly #callerOf: IdentifyCaller;
   readonly #rate: RateLimit;
@@ -100,6 +96,7 @@ export class HttpApp {
     const { operations, gateway, authenticate } = parts;
     const { http, input, gateway: own }: Config = gateway.config;
     this.#parts = parts;
+    this.#pages = new Map([...STATIC_PAGES, ...parts.docs].map((page) => [page.path, page]));
     this.#routers = {
       network: makeRouter(operations),
       local: makeRouter([...operations, ...LOCAL_OPERATIONS]),
@@ -191,7 +188,7 @@ export class HttpApp {
     return status;
   }
 
-  async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
+  async #answerPage(handling: Handling, page: Page): Promise<number> {
     const { method } = handling.request;
     if (method !== 'GET' && method !== 'HEAD') return sendAllowed(handling, ['GET']);
     if (page.scope !== undefined) {
@@ -199,7 +196,7 @@ export class HttpApp {
       page.access?.({ gateway: this.#parts.gateway, caller });
     }
     const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
-    return this.#count(handling.path, handling, await sendText(handling, answer));
+    return this.#count(page.route ?? page.path, handling, await sendText(handling, answer));
   }
 
   async #answerMcp(handling: Handling): Promise<number> {

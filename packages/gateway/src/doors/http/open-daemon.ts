@@ -11,10 +11,11 @@ import { openTraces } from '../../telemetry/traces.ts';
 import type { OpenMore } from '../cli/verb.ts';
 import { makeMcp } from '../mcp/index.ts';
 import { HttpApp } from './app.ts';
-import { makePages } from './docs-page.ts';
 import { type HttpDoor, openHttpDoor } from './listen.ts';
 import { socketIn } from './local-client.ts';
 import { LocalSessions } from './local-sessions.ts';
+import { openApiDocument } from './openapi.ts';
+import { findSite, sitePages } from './site.ts';
 
 /*
  * A long-lived gateway: it takes the daemon lock of its state directory, listens, and serves every HTTP door until it
@@ -116,7 +117,8 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version, owner }: 
     url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url,
     host: door.host,
     operations: OPERATIONS,
-    pages: makePages(OPERATIONS, version),
+    openApi: JSON.stringify(openApiDocument(OPERATIONS, version)),
+    docs: sitePages(findSite()),
     mcp: mcp.fetch,
     authenticate: makeAuthenticator({ reader, config, clock, log }),
     metrics: () => metrics.text(),

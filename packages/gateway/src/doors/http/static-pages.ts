@@ -16,27 +16,36 @@ import { problemDocument } from './problem.ts';
 export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 export const MCP_PATH = '/mcp';
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 export type StaticPageParts = {
   readonly gateway: Pick<Gateway, 'store' | 'policy'> & { readonly config: Config };
   readonly url: string;
   readonly metrics: () => Promise<string>;
   readonly isDraining: () => boolean;
-  /** What the door says of itself, by path: for programs and for people. */
-  readonly pages: Readonly<Record<string, { readonly type: string; readonly text: string }>>;
+  /** The description of the operations, for programs. */
+  readonly openApi: string;
 };
 
-export type StaticPage = {
+/** What is answered at one address. */
+export type Page = {
   readonly path: string;
-  readonly name: string;
-  readonly sentence: string;
+  /** What its requests are counted as; its path unless it is named. */
+  readonly route?: string;
   /** The scope that is needed to see it; without, no credential at all is. */
   readonly scope?: Scope;
   /** Refuses callers that the page is not for. */
   readonly access?: (reading: Reading) => void;
+  readonly answer: (parts: StaticPageParts) => Promise<TextAnswer> | TextAnswer;
+};
+
+/** One that is described beside the operations. */
+export type StaticPage = Page & {
+  readonly name: string;
+  readonly sentence: string;
   /** JSON unless it is named. */
   readonly type?: string;
   readonly schema?: ZodType;
-  readonly answer: (parts: StaticPageParts) => Promise<TextAnswer> | TextAnswer;
 };
 
 const metadata = z.looseObject({ resource: z.url() }).meta({ id: 'ProtectedResourceMetadata' });
@@ -86,14 +95,7 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     name: 'getOpenApi',
     sentence: 'Gives this document.',
     schema: z.looseObject({ openapi: z.string() }),
-    answer: ({ pages }) => page(pages['/openapi.json']),
-  },
-  {
-    path: '/docs',
-    name: 'getDocs',
-    sentence: 'Gives this document as a page for people.',
-    type: 'text/html',
-    answer: ({ pages }) => page(pages['/docs']),
+    answer: ({ openApi }) => text(JSON_TYPE, openApi),
   },
 ];
 
@@ -113,12 +115,7 @@ function notReady(code: 'door/draining' | 'policy/unavailable', detail: string):
 }
 
 function json(body: object): TextAnswer {
-  return text('application/json; charset=utf-8', JSON.stringify(body));
-}
-
-function page(found: StaticPageParts['pages'][string] | undefined): TextAnswer {
-  if (found === undefined) throw new TypeError('Cannot answer: the page was not made');
-  return text(found.type, found.text);
+  return text(JSON_TYPE, JSON.stringify(body));
 }
 
 function text(type: string, body: string): TextAnswer {

@@ -39,7 +39,15 @@ async function openGuests(): Promise<Guests> {
   onTestFinished(() => door.close(0));
   door.serve(
     new HttpApp({
-      ...{ gateway, operations: OPERATIONS, log: NO_LOG, url: door.url, host: door.host, pages: {} },
+      ...{
+        gateway,
+        operations: OPERATIONS,
+        log: NO_LOG,
+        url: door.url,
+        host: door.host,
+        openApi: '{}',
+        docs: [],
+      },
       authenticate: makeAuthenticator({ reader, config, clock, log: NO_LOG }),
       metrics: async () => '',
       mcp: async () => new Response(null, { status: 404 }),

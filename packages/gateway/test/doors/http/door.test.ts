@@ -182,7 +182,7 @@ describe('who asks', () => {
 });
 
 describe('addresses that always are there', () => {
-  test.each(['/healthz', '/readyz', '/docs', '/.well-known/oauth-protected-resource'])(
+  test.each(['/healthz', '/readyz', '/openapi.json', '/.well-known/oauth-protected-resource'])(
     'has %s for anybody',
     async (path) => {
       const { ask } = await openTestDoor();

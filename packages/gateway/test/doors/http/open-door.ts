@@ -163,7 +163,8 @@ export async function openTestDoor(wishes: Wishes = {}): Promise<OpenedDoor> {
         level === 'error' ? logged.push(JSON.stringify({ event, ...facts })) : NO_LOG(level, event),
       metrics: async () => 'palisade_up 1\n',
       mcp: async (request) => Response.json({ echo: await request.text(), method: request.method }),
-      pages: { '/docs': { type: 'text/html; charset=utf-8', text: '<p>docs</p>' } },
+      openApi: '{}',
+      docs: [],
       ...parts,
     }),
   );
