@@ -8,13 +8,16 @@ const TERMINALS = new Set(['sh', 'console']);
 /** The HTML that a page may contain; whatever else looks like HTML is an error. */
 const PERMITTED_HTML = /^(?:<!--[\s\S]*-->|<\/?su[bp]>|<br>)\s*$/;
 
+/** What only looks like an address (`left-pad@1.3.0`) is no link; a link is written as one. */
+const NO_BARE_LINKS = { url: () => undefined };
+
 /**
  * Gives the title, the HTML, the headings with their anchors and the texts of the sections, for the search.
  * `linkTo(href)` gives the address of a link in the site with the name of its page, or null where the site has no such page.
  */
 export function render(markdown, linkTo) {
   const headings = [];
-  const marked = new Marked({ gfm: true, renderer: rendererFor(headings, linkTo) });
+  const marked = new Marked({ gfm: true, tokenizer: NO_BARE_LINKS, renderer: rendererFor(headings, linkTo) });
   const tokens = marked.lexer(markdown);
   const html = marked.parser(tokens);
   const [first, ...others] = headings;

@@ -112,6 +112,11 @@ describe('render()', () => {
     expect(() => htmlOf('a <img src=x onerror=alert(1)> b')).toThrow('takes no HTML');
   });
 
+  test('makes no link of what only looks like an address', () => {
+    expect(htmlOf('pkg:npm/left-pad@1.3.0 at http://127.0.0.1:4318/v1')).not.toContain('<a ');
+    expect(htmlOf('[x](y.md) and <https://example.com/>').match(/<a /g)).toHaveLength(2);
+  });
+
   test('tells commands from what they print, so that a copy has the commands alone', () => {
     const html = htmlOf(
       '```console\n$ palisade call \\\n    palisade.echo   # a call\n{"a": "$ b"}\n$ palisade keys list\n```',

@@ -10,7 +10,7 @@ import { OperationProblem } from '../../operations/operation.ts';
 export type HeaderFields = Readonly<Record<string, string>>;
 
 /** A caller over HTTP has no command with a --help. */
-const READ_THE_DOCS = 'See /docs or /openapi.json for what is expected.';
+const READ_THE_DOCS = 'See /docs/api.html or /openapi.json for what is expected.';
 
 /** A refusal of the door itself, with the headers that belong to it. */
 export class RequestRefused extends CodedError {

@@ -39,13 +39,17 @@ export function findSite(): string | null {
   return TABLES.find((path) => existsSync(path)) ?? null;
 }
 
+/** The names of all files, with their types. */
+export function readTable(table: string): Readonly<Record<string, string>> {
+  return JSON.parse(readFileSync(table, 'utf8')) as Readonly<Record<string, string>>;
+}
+
 /** The rows of the pages of a table; none without one. */
 export function sitePages(table: string | null): readonly Page[] {
   if (table === null) return [];
-  const types = JSON.parse(readFileSync(table, 'utf8')) as Readonly<Record<string, string>>;
   const folder = dirname(table);
-  const pages = Object.entries(types).map(([name, type]) => ({
-    path: `${DOCS_PATH}/${name === 'index.html' ? '' : name}`,
+  const pages = Object.entries(readTable(table)).map(([name, type]) => ({
+    path: `${DOCS_PATH}/${name}`,
     route: DOCS_PATH,
     answer: async () => ({
       status: 200,
@@ -54,16 +58,11 @@ export function sitePages(table: string | null): readonly Page[] {
       headers: HEADERS,
     }),
   }));
-  return [TO_SITE, ...pages];
+  return [leadTo(DOCS_PATH, 'docs/index.html'), leadTo(`${DOCS_PATH}/`, 'index.html'), ...pages];
 }
 
-/** Relative, so that it holds behind a proxy that has the gateway below a path. */
-const TO_SITE: Page = {
-  path: DOCS_PATH,
-  answer: () => ({
-    status: 308,
-    type: 'text/plain; charset=utf-8',
-    text: '',
-    headers: { location: 'docs/' },
-  }),
-};
+/** A redirection; relative, so that it holds behind a proxy that has the gateway below a path. */
+function leadTo(path: string, location: string): Page {
+  const answer = { status: 308, type: 'text/plain; charset=utf-8', text: '', headers: { location } };
+  return { path, route: DOCS_PATH, answer: () => answer };
+}

@@ -32,9 +32,12 @@ const openDoor = async () => {
 describe('the documentation at the door', () => {
   test('is read by anybody, from its address in a browser', async () => {
     const ask = await openDoor();
-    const { status, headers } = await ask('/docs');
-    expect([status, headers.location]).toEqual([308, 'docs/']);
-    const index = await ask('/docs/');
+    const leads = await Promise.all(['/docs', '/docs/'].map((path) => ask(path)));
+    expect(leads.map(({ status, headers }) => [status, headers.location])).toEqual([
+      [308, 'docs/index.html'],
+      [308, 'index.html'],
+    ]);
+    const index = await ask('/docs/index.html');
     expect([index.status, index.text]).toEqual([200, '<html>index.html']);
     expect(index.headers['content-type']).toBe('text/html; charset=utf-8');
     expect((await ask('/docs/policy.html')).text).toBe('<html>policy.html');

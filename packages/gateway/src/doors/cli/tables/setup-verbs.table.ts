@@ -65,6 +65,11 @@ export const SETUP_VERBS: readonly Verb[] = verbs({
     sentence: 'Show every setting, its value and its source.',
     load: async () => (await import('../nouns/config.ts')).show,
   },
+  'docs [TOPIC]': {
+    sentence: 'Print the address of the documentation, or of one page: of the daemon, else on this disk.',
+    examples: ['palisade docs', 'palisade docs policy'],
+    load: async () => (await import('../nouns/docs.ts')).docs,
+  },
   demo: {
     sentence: 'Show an authorised, a refused and a verified call in a temporary state directory.',
     flags: {
