@@ -11,6 +11,8 @@ export const PROGRAMS = [
   ['bwrap', 'bubblewrap'],
   ['cc', 'gcc', 'libc6-dev'],
   ['musl-gcc', 'musl-tools'],
+  // The release has a launcher for each platform.
+  ['aarch64-linux-gnu-gcc', 'gcc-aarch64-linux-gnu', 'libc6-dev-arm64-cross'],
   ['make', 'make'],
   ['git', 'git'],
   ['python3', 'python3'],
@@ -50,8 +52,9 @@ export const PROGRAMS = [
   ['../lib/rustlib/wasm32-unknown-unknown', 'libstd-rust-dev-wasm32'],
 ];
 
-/** What MCP servers work with that `npm run prove` wraps. */
+/** What `npm run prove` alone starts: what the MCP servers work with that it wraps, and another processor. */
 export const SERVICES = [
+  ['qemu-aarch64-static', 'qemu-user-static'],
   ['redis-server', 'redis-server'],
   ['chromium', 'chromium'],
   ['pg_lsclusters', 'postgresql'],

@@ -37,6 +37,7 @@ import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
 import { Store } from './store/store.ts';
 import { openTiers } from './tiers/open.ts';
+import { launchersOf } from './tiers/process/launcher.ts';
 import { keyFileIn } from './vault/keys.ts';
 import { Vault } from './vault/vault.ts';
 
@@ -119,8 +120,8 @@ function buildRecords(options: OpenOptions, config: Config): { records: Records;
   return { records: { ...common, store, presence, keys, journal, segments, vault }, roller };
 }
 
-/** The launcher beside this package, where the set-up builds it. */
-const LAUNCHERS = [fileURLToPath(new URL('../../launcher/dist/palisade-launcher', import.meta.url))];
+/** Of a release, or beside this package where the set-up builds it. */
+const LAUNCHERS = launchersOf(import.meta.url, '../../launcher/dist/palisade-launcher');
 
 /** The engine of tier A beside this file, or where the set-up builds it. */
 const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>

@@ -24,6 +24,7 @@ import { builtinTier } from './builtin/index.ts';
 import { type NetworkOptions, type Networks, networksOf } from './network/networks.ts';
 import { type Commands, openCommands } from './process/open.ts';
 import { Scratches } from './process/scratch.ts';
+import type { Launchers } from './process/tier.ts';
 import type { Tier } from './tier.ts';
 import { Recordings } from './undo/recordings.ts';
 import { UndoRecords } from './undo/records.ts';
@@ -45,8 +46,8 @@ export type OpenTiersOptions = {
   readonly trustedCertificates?: string;
   readonly isLasting?: boolean;
   readonly ports?: readonly number[];
-  /** The possible paths of the launcher and the engine, in order of preference. */
-  readonly launchers: readonly string[];
+  readonly launchers: Launchers;
+  /** The possible paths of the engine, in order of preference. */
   readonly engineFiles: readonly string[];
   /** The state directory without links, which distinguishes our groups from those of others. */
   readonly realStateDir: string;

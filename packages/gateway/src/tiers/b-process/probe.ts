@@ -1,7 +1,8 @@
 /** What this machine can enforce of tier B, measured by starting something harmless. */
 import { accept, type Result } from '../../core/result.ts';
 import { type Attempt, tryLandlock, tryNamespaces } from '../process/attempt.ts';
-import { findLauncher, isInReachOfAll, ownNamespaces, threadsOf } from '../process/machine.ts';
+import { findLauncher } from '../process/launcher.ts';
+import { isInReachOfAll, ownNamespaces, threadsOf } from '../process/machine.ts';
 import type { Facts, Lack, ProbeOptions } from '../process/tier.ts';
 
 export type ProcessFindings = {

@@ -1,6 +1,7 @@
 import { accept, type Result, reject } from '../../core/result.ts';
 import { canConnect, say } from '../process/attempt.ts';
-import { findLauncher, findProgram, hostPaths, ownNamespaces, publicPaths } from '../process/machine.ts';
+import { findLauncher } from '../process/launcher.ts';
+import { findProgram, hostPaths, ownNamespaces, publicPaths } from '../process/machine.ts';
 import type { Facts, Lack, ProbeOptions } from '../process/tier.ts';
 import type { JailHost } from './plan.ts';
 import { ETC_BINDS, HIDDEN_FILES, SYSTEM_ROOTS } from './root.table.ts';

@@ -79,7 +79,7 @@ export const FIXES: readonly FixRow[] = [
   {
     steps: ['start'],
     errnos: ['EACCES', 'ENOEXEC', 'ENOENT'],
-    fix: 'The launcher is for another machine or may not be executed: run `npm run setup` again, on a file system without `noexec`.',
+    fix: 'The launcher is for another machine or may not be executed: install it again (in a clone, `npm run setup`), on a file system without `noexec`.',
   },
 ];
 

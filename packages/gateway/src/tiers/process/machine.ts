@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { matchesPattern } from '../../config/grammar.ts';
 import { accept, orElse, type Result, reject } from '../../core/result.ts';
 import type { HostPath } from '../c-bubblewrap/mounts.ts';
-import type { Facts, Lack, ProbeOptions } from './tier.ts';
+import type { Facts, Lack } from './tier.ts';
 
 export type Program = { readonly path: string; readonly sha256: string };
 
@@ -25,21 +25,6 @@ export function ownNamespaces(): Facts {
     return [name, number];
   });
   return Object.fromEntries(entries);
-}
-
-const NO_LAUNCHER = {
-  why: 'the launcher is not built',
-  fix: 'Run `npm run setup` in the project; it needs a C compiler: apt-get install gcc libc6-dev.',
-};
-const NO_LINUX = {
-  why: 'commands need Linux',
-  fix: 'Run palisade on Linux, or in a virtual machine with Linux.',
-};
-
-/** The launcher of this machine; there is none for systems other than Linux. */
-export function findLauncher(options: ProbeOptions): Result<Program, Lack> {
-  const { launchers, platform = process.platform } = options;
-  return platform === 'linux' ? findProgram(launchers, NO_LAUNCHER) : reject(NO_LINUX);
 }
 
 /** The first of the paths with a program that only its owner can change. No search path is used. */

@@ -15,12 +15,12 @@ import { RunFiles } from '../workspace/run-files.ts';
 import { commandTiers, type TierFloor } from './index.ts';
 import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
-import type { TierRow } from './tier.ts';
+import type { Launchers, TierRow } from './tier.ts';
 import { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
 type CommandOptions = {
   readonly clock: Clock;
-  readonly launchers: readonly string[];
+  readonly launchers: Launchers;
   /** The user and group id of commands where the gateway is root. */
   readonly firstUid: number;
   /** Distinguishes the groups of this state directory and process from those of others. */

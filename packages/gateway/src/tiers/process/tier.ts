@@ -25,12 +25,30 @@ export type IsolationFact = {
   readonly detail: (facts: Facts) => string;
 };
 
+/** The launcher of one platform, in a package of its own. */
+export type ReleasedLauncher = {
+  readonly platform: string;
+  readonly arch: string;
+  readonly package: string;
+  readonly sha256: string;
+};
+
+/** The paths at which one that was built here may be; or, in a release, those that belong to it. */
+export type Launchers =
+  | readonly string[]
+  | {
+      readonly released: readonly ReleasedLauncher[];
+      /** The folders of packages that are searched, in order. */
+      readonly folders: readonly string[];
+    };
+
 export type ProbeOptions = {
   readonly clock: Clock;
-  readonly launchers: readonly string[];
+  readonly launchers: Launchers;
   readonly bwraps?: readonly string[];
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
   readonly platform?: NodeJS.Platform;
+  readonly arch?: NodeJS.Architecture;
 };
 
 /** A missing requirement, and what to do about it. */

@@ -102,14 +102,15 @@ describe('probeC()', () => {
 
 describe('probeB()', () => {
   test('falls back to Landlock where user namespaces are off, and says where they failed', async () => {
-    const options = machine({ launchers: [launcherWithoutNamespaces()], runAs: null });
+    const launcher = launcherWithoutNamespaces();
+    const options = machine({ launchers: [launcher], runAs: null });
     const b = await probeB(options);
     expect(b).toMatchObject({
       ok: true,
       value: { namespaces: { ok: false, problem: { step: 'namespaces', errno: 'ENOSPC' } } },
     });
     expect(await boundaryOf(options)).toBe('process');
-    const landlock = await tryLandlock(options.launchers[0] ?? '', options);
+    const landlock = await tryLandlock(launcher, options);
     expect(landlock).toMatchObject({
       ok: true,
       value: { landlock: expect.stringMatching(/^[1-9]/) },
