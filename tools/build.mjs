@@ -3,12 +3,13 @@
  * bundled, because a command that loads one file starts faster than one that loads hundreds. Each build is made next to
  * the old one and then replaces it, stamped with the sources it was made from.
  */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { TEXT_ASSETS } from './assets.mjs';
 import { projectRoot } from './check.mjs';
 import { run } from './command.mjs';
+import { bundledPackages, writeLicences } from './licences.mjs';
 import { withLock } from './lock.mjs';
 import { makeSite } from './site.mjs';
 import { BUILDS, stampOf } from './stamp.mjs';
@@ -55,8 +56,11 @@ const makers = {
     const workers = farSides(source, 'worker');
     const { metafile } = await build({ ...shared, entryPoints: [main, ...workers], splitting: true });
     // An engine is passed to a sandbox as one file; what a client waits for is loaded as one.
-    await build({ ...shared, entryPoints: [...farSides(source, 'engine'), join(source, 'early.ts')] });
-    writeFileSync(join(outDir, 'THIRD-PARTY.txt'), licencesOf(metafile));
+    const alone = await build({
+      ...shared,
+      entryPoints: [...farSides(source, 'engine'), join(source, 'early.ts')],
+    });
+    writeLicences(outDir, bundledPackages(root, [metafile, alone.metafile]));
   },
 };
 
@@ -71,20 +75,6 @@ function farSides(source, kind) {
   return readdirSync(source, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(`.${kind}.ts`))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-}
-
-/** The licence texts of the packages whose code is inside the bundle: their licences require that. */
-function licencesOf(metafile) {
-  const inputs = Object.keys(metafile.inputs).map(
-    (path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
-  );
-  const folders = [...new Set(inputs)].filter((folder) => folder !== undefined).sort();
-  const texts = folders.map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-    const file = readdirSync(join(root, folder)).find((each) => /^licen[cs]e/i.test(each));
-    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(root, folder, file), 'utf8').trim() : ''}\n`;
-  });
-  return texts.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 async function make(name) {

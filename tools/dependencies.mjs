@@ -13,6 +13,8 @@ const PAGE = 'DEPENDENCIES.md';
 const COLUMNS = ['Package', 'Version', 'Why', 'What it may touch', 'How to leave it'];
 const CLIENTS = ['claude-code', 'codex', 'gemini', 'opencode'];
 const CLOSED_PACKAGES = ['guest', 'sdk', 'wasm'];
+/** What is in its bundle is not installed beside it, and has a section of its own. */
+const BUNDLED = 'packages/gateway/package.json';
 
 /** Checks the manifests, the page and the lock file under `root`. */
 export function check(root) {
@@ -57,7 +59,7 @@ function declaredIn({ file, manifest }) {
     Object.entries(versions ?? {}).map(([name, version]) => ({ file, section, name, version }));
   return [
     ...list(`Runtime of \`${manifest.name}\``, runtimeOf(manifest)),
-    ...list('Development', manifest.devDependencies),
+    ...list(file === BUNDLED ? `Bundled in \`${manifest.name}\`` : 'Development', manifest.devDependencies),
   ];
 }
 

@@ -51,6 +51,9 @@ export const LEVELS = [
 /** Packages that import nothing but themselves, and so run in a browser as well. */
 const CLOSED_PACKAGES = ['sdk', 'wasm'];
 
+/** What their sources import is in the bundle, so npm does not install it beside them. */
+const BUNDLED_PACKAGES = ['gateway'];
+
 /** Files that load a module by a name made at run time, each with the reason. */
 const COMPUTED = {
   'packages/gateway/src/policy/cedar.ts':
@@ -179,7 +182,9 @@ function judgeBare(from, specifier, manifests) {
 function declaredFor(from, { root, packages }) {
   const own = packages.get(from.package) ?? {};
   const runtime = { ...own.dependencies, ...own.optionalDependencies, ...own.peerDependencies };
-  if (from.part === 'src' || from.part === 'bin') return new Set(Object.keys(runtime));
+  const bundled = BUNDLED_PACKAGES.includes(from.package) ? own.devDependencies : {};
+  if (from.part === 'src') return new Set(Object.keys({ ...runtime, ...bundled }));
+  if (from.part === 'bin') return new Set(Object.keys(runtime));
   const workspaces = from.package ? [own.name] : [...packages.values()].map((each) => each.name);
   return new Set([
     ...workspaces,

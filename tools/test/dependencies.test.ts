@@ -27,6 +27,15 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
   ['a row too many', page(`${ajv}${ajv.replace('ajv', 'zod')}`), 'Cannot keep row zod'],
   ['a row twice', page(ajv + ajv), 'Cannot keep row ajv'],
   ['a row in the wrong section', page('', vitest + ajv), 'Cannot keep row ajv'],
+  [
+    'a package of the bundle without a row of its own',
+    {
+      ...sound,
+      'packages/gateway/package.json':
+        '{ "name": "palisade", "dependencies": { "ajv": "8.20.0" }, "devDependencies": { "zod": "4.0.0" } }',
+    },
+    'Cannot find row zod: expected one in "Bundled in `palisade`"',
+  ],
   ['another version', page(ajv.replace('8.20.0', '8.20.1')), 'its version is "8.20.1", expected "8.20.0"'],
   ['an empty answer', page(ajv.replace('Memory.', '')), '"What it may touch" is empty'],
   ['a missing answer', page('| `ajv` | 8.20.0 | Schemas. | Memory. |\n'), '"How to leave it" is empty'],
