@@ -10,6 +10,8 @@ import { COMPILER_ARGUMENTS, programFiles } from '../launcher.mjs';
 import { LICENCES } from '../licences.mjs';
 import { LAUNCHER_FILE, PLATFORMS, packageOf } from './launchers.table.mjs';
 
+/** In the header of every ELF file. */
+const MACHINE_AT = 18;
 /** Debian's compilers call their parts by name. */
 const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 
@@ -22,7 +24,7 @@ export async function buildLaunchers(root, outDir, version, platforms = PLATFORM
 }
 
 async function buildOne(root, outDir, version, target) {
-  const { platform, arch, compiler, headers, library } = target;
+  const { platform, arch, machine, compiler, headers, library } = target;
   const name = packageOf(target);
   const folder = join(outDir, name.replace('@palisade/', ''));
   const file = join(folder, LAUNCHER_FILE);
@@ -42,6 +44,8 @@ async function buildOne(root, outDir, version, target) {
     cwd: root,
     env: ENVIRONMENT,
   });
+  const isRight = ok && machineOf(file) === machine;
+  if (ok && !isRight) throw new Error(failureOf(target, 'it makes programs for another processor'));
   if (!ok || !existsSync(library.text)) throw new Error(failureOf(target, output));
   chmodSync(file, 0o755);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -53,6 +57,11 @@ async function buildOne(root, outDir, version, target) {
   );
   const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex');
   return { folder, target, released: { platform, arch, package: name, sha256 } };
+}
+
+/** Which processor a program is for, by the number in its header. */
+function machineOf(file) {
+  return readFileSync(file).readUInt16LE(MACHINE_AT);
 }
 
 function failureOf({ platform, arch, compiler, debian, library }, output) {

@@ -1,11 +1,12 @@
 /**
- * The platforms that a release has a launcher for: the compiler, the package of Debian that has it, the C library that is
- * linked in, and where Debian keeps the licence of that.
+ * The platforms that a release has a launcher for: the number of the processor in the headers of programs, the compiler,
+ * the packages of Debian that it takes, the C library that is linked in, and where Debian keeps the licence of that.
  */
 export const PLATFORMS = [
   {
     platform: 'linux',
     arch: 'x64',
+    machine: 62,
     compiler: 'musl-gcc',
     // musl-gcc does not search the headers of the kernel.
     headers: ['/usr/include', '/usr/include/x86_64-linux-gnu'],
@@ -15,6 +16,7 @@ export const PLATFORMS = [
   {
     platform: 'linux',
     arch: 'arm64',
+    machine: 183,
     compiler: 'aarch64-linux-gnu-gcc',
     headers: [],
     debian: ['gcc-aarch64-linux-gnu', 'linux-libc-dev-arm64-cross'],

@@ -18,6 +18,7 @@ import { join, relative, sep } from 'node:path';
 import { run } from '../command.mjs';
 import { LICENCES } from '../licences.mjs';
 import { buildLaunchers, launchersFile } from './launchers.mjs';
+import { PLATFORMS } from './launchers.table.mjs';
 
 const PACKAGES = ['gateway', 'sdk', 'wasm', 'guest'];
 const COPIED = [
@@ -36,10 +37,11 @@ export function makeStage(root) {
  * Builds every package of a release below `stage`; gives their folders in the order of publication: what others need comes
  * first.
  */
-export async function buildPackages(root, stage, { version, say, builds = ['sdk', 'wasm', 'gateway'] }) {
+export async function buildPackages(root, stage, options) {
+  const { version, say, builds = ['sdk', 'wasm', 'gateway'], platforms = PLATFORMS } = options;
   copySources(root, stage);
   say('building launchers');
-  const launchers = await buildLaunchers(stage, join(stage, 'launchers'), version);
+  const launchers = await buildLaunchers(stage, join(stage, 'launchers'), version, platforms);
   const generated = join(stage, GENERATED);
   const released = launchers.map((each) => each.released);
   writeFileSync(generated, launchersFile(readFileSync(generated, 'utf8'), released));

@@ -26,10 +26,13 @@ process.stdout.on('error', (error: Error & { code?: string }) => {
   unwritten.status = CODES['gateway/fault'].exitStatus;
 });
 
-/** Of a clone, with the compilers of its examples first; or where this package was installed. */
-const PACKAGE_FOLDERS = ['../../guest/tools/node_modules', '../../../node_modules', '../..'].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-);
+/** Of a clone, with the compilers of its examples first; or where this package was installed: its own, then those beside it. */
+const PACKAGE_FOLDERS = [
+  '../../guest/tools/node_modules',
+  '../../../node_modules',
+  '../node_modules',
+  '../..',
+].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 
 const opening = () => import('./open.ts');
 
