@@ -20,10 +20,11 @@ import { LICENCES } from '../licences.mjs';
 import { buildLaunchers, launchersFile } from './launchers.mjs';
 import { PLATFORMS } from './launchers.table.mjs';
 
-const PACKAGES = ['gateway', 'sdk', 'wasm', 'guest'];
+/** The folders below `packages` that a release has; the launchers come besides. */
+export const RELEASED_PACKAGES = ['gateway', 'sdk', 'wasm', 'guest'];
 const COPIED = [
   ...['package.json', 'package-lock.json', 'tsconfig.base.json', 'LICENSE', 'README.md', 'tools'],
-  ...[...PACKAGES, 'launcher'].map((name) => `packages/${name}`),
+  ...[...RELEASED_PACKAGES, 'launcher'].map((name) => `packages/${name}`),
 ];
 const LEFT_OUT = new Set(['node_modules', 'dist', 'dist.new', 'dist.old', 'test']);
 const GENERATED = 'packages/gateway/src/tiers/process/launchers.generated.ts';
@@ -50,7 +51,7 @@ export async function buildPackages(root, stage, options) {
     cwd: stage,
   });
   if (!ok) throw new Error(`Cannot build ${builds.join(', ')}:\n${output}`);
-  const folders = PACKAGES.filter((name) => name === 'guest' || builds.includes(name)).map((name) =>
+  const folders = RELEASED_PACKAGES.filter((name) => name === 'guest' || builds.includes(name)).map((name) =>
     join(stage, 'packages', name),
   );
   for (const folder of folders) cpSync(join(stage, 'LICENSE'), join(folder, 'LICENSE'));
@@ -78,7 +79,7 @@ function linkModules(root, stage) {
   for (const name of readdirSync(from))
     if (name !== '@palisade' && !name.startsWith('.'))
       symlinkSync(relative(to, join(from, name)), join(to, name));
-  for (const name of PACKAGES)
+  for (const name of RELEASED_PACKAGES)
     if (name !== 'gateway') symlinkSync(`../../packages/${name}`, join(to, '@palisade', name));
 }
 
