@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
@@ -10,7 +12,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { VOLUME } from '../../tests/volume/volume.ts';
 import { billOf } from '../release/bom.mjs';
 import { buildLaunchers, launchersFile } from '../release/launchers.mjs';
 import { LAUNCHER_FILE, PLATFORMS } from '../release/launchers.table.mjs';
@@ -23,6 +28,7 @@ import { plant } from './plant.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const VERSION: string = JSON.parse(readFileSync(join(ROOT, 'packages/gateway/package.json'), 'utf8')).version;
+const IS_ROOT = process.getuid?.() === 0;
 const silent = () => undefined;
 
 function scratch(): string {
@@ -74,6 +80,75 @@ describe('buildLaunchers()', () => {
     );
   });
 });
+
+const IDS = IS_ROOT ? ['uid=61000', 'gid=61000'] : [];
+const SHELL = ['--', '/bin/sh', 'sh', '-c'];
+
+/** What qemu 7.2 emulates of the launcher of arm64, and what it refuses, as steps of the launcher. */
+const EMULATED = [
+  {
+    what: 'limits a command and takes its privileges',
+    words: [
+      'nofile=64',
+      'fsize=1000',
+      ...SHELL,
+      'ulimit -n; grep -E "^(CapEff|NoNewPrivs)" /proc/self/status',
+    ],
+    shows: '64\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n',
+  },
+  {
+    what: 'gives a command its variables alone',
+    words: ['set=A=b', '--', '/usr/bin/env', 'env'],
+    shows: 'A=b\n',
+  },
+  ...(IS_ROOT
+    ? [
+        { what: 'becomes the user of the run', words: [...SHELL, 'id -u; id -g'], shows: '61000\n61000\n' },
+        {
+          what: 'makes a network with only loopback',
+          words: ['net=1', ...SHELL, 'grep -c : /proc/net/dev; grep -o lo: /proc/net/dev'],
+          shows: '1\nlo:\n',
+        },
+      ]
+    : []),
+] as const;
+const NOT_EMULATED = [
+  { what: 'Landlock', words: ['mode=exec', 'ro=/'], step: 'landlock' },
+  { what: 'the supervision of a tree', words: ['wallms=5000'], step: 'subreaper' },
+  { what: 'namespaces of processes and mounts', words: ['ns=1'], step: 'namespaces' },
+] as const;
+
+/** Runs the launcher of arm64; `npm run prove` alone has the emulator. */
+async function emulate(words: readonly string[]) {
+  const [, arm64] = PLATFORMS;
+  const [built] = await buildLaunchers(ROOT, scratch(), VERSION, [arm64 as never]);
+  const file = join(built?.folder ?? '', LAUNCHER_FILE);
+  const child = spawn('qemu-aarch64-static', [file, ...IDS, 'status=3', ...words], {
+    stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+  });
+  const [stdout, status, [exit]] = await Promise.all([
+    text(child.stdout as Readable),
+    text(child.stdio[3] as Readable),
+    once(child, 'close'),
+  ]);
+  return { stdout, status, exit };
+}
+
+test.for(VOLUME === 1 ? EMULATED : [])('the launcher of arm64 under qemu $what', async ({ words, shows }) => {
+  const { stdout, status, exit } = await emulate(['mode=exec', ...words]);
+  expect(stdout, status).toBe(shows);
+  expect(exit).toBe(0);
+});
+
+// Where an emulator learns one of these, this test says so, and the page on installation has to follow.
+test.for(VOLUME === 1 ? NOT_EMULATED : [])(
+  'the launcher of arm64 starts nothing where qemu lacks $what',
+  async ({ words, step }) => {
+    const { stdout, status, exit } = await emulate([...words, ...SHELL, 'echo started']);
+    expect(status).toContain(`failed=${step} `);
+    expect({ stdout, exit }).toEqual({ stdout: '', exit: 125 });
+  },
+);
 
 /** Whether a program needs a dynamic linker: one of its program headers is PT_INTERP. */
 function interpreterOf(elf: Buffer): boolean {
