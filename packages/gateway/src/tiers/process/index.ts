@@ -8,6 +8,7 @@ import { isWeaker, PROCESS_TIER_NAMES, type ProcessTerms, type ProcessTierName }
 import { spend } from '../../policy/authorize.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
+import { fileState } from './machine.ts';
 import { type HeldRun, holdRun } from './proof.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
 import { checkMounts } from './sandbox.ts';
@@ -40,6 +41,7 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
     clock: kit.clock,
     probe: () => tier.probe(options),
     tryTier: (found) => tryTier(found, kit),
+    stateOf: ({ launcher }) => fileState(launcher),
   });
   const fileSystems = new FileSystems(kit.clock);
   const placeRefusal = async (found: Found, checked: CheckedCall): Promise<Refused | null> => {
@@ -132,11 +134,13 @@ type TierHealthParts = {
   readonly clock: Clock;
   readonly probe: () => Promise<Probed>;
   readonly tryTier: (found: Found) => Promise<Trial>;
+  /** Changes with the program that starts commands. */
+  readonly stateOf: (found: Found) => string;
 };
 
 /**
  * Whether a tier can be used: determined at the first call, and tried again when a run could not be set up. A working
- * tier is not checked further; each run proves its isolation anyway.
+ * tier is not checked further while its launcher stays as it is; each run proves its isolation anyway.
  */
 export class TierHealth {
   readonly #parts: TierHealthParts;
@@ -146,6 +150,7 @@ export class TierHealth {
   #isSettled = false;
   #isDoubted = false;
   #last: Found | null = null;
+  #state = '';
 
   constructor(parts: TierHealthParts) {
     this.#parts = parts;
@@ -153,6 +158,11 @@ export class TierHealth {
 
   look(): Promise<Probed> {
     const nowMs = this.#parts.clock.monotonicMs();
+    // Boundary: a launcher that was replaced since is compared with its digest again before anything runs.
+    if (this.#isSettled && this.#last !== null && this.#parts.stateOf(this.#last) !== this.#state) {
+      this.#isSettled = false;
+      this.#lookedAtMs = Number.NEGATIVE_INFINITY;
+    }
     if (this.#looked !== null && (this.#isSettled || nowMs - this.#lookedAtMs < AGAIN_AFTER_MS))
       return this.#looked;
     this.#lookedAtMs = nowMs;
@@ -185,6 +195,7 @@ export class TierHealth {
     this.#isDoubted = false;
     this.#isSettled = true;
     this.#last = found.value;
+    this.#state = this.#parts.stateOf(found.value);
     return found;
   }
 }

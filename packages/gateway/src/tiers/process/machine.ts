@@ -39,6 +39,15 @@ export function findProgram(paths: readonly string[], missing: Lack): Result<Pro
   return reject(missing);
 }
 
+/** Differs when a file was replaced or written to; empty where it is gone. */
+export function fileState(path: string): string {
+  const read = () => {
+    const { dev, ino, size, mode, uid, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+    return [dev, ino, size, mode, uid, mtimeNs, ctimeNs].join(':');
+  };
+  return orElse(read, '');
+}
+
 /** Why a file cannot be trusted to run a sandbox; null when it can. */
 function weakness(path: string): Lack | null {
   const stats = statSync(path);

@@ -13,7 +13,7 @@ const ABSENT = { ok: false, problem: { why: 'it is absent', fix: 'Install it.' }
 
 /** A tier on a machine that a test changes, with a count of what was asked of it. */
 function health() {
-  const state = { nowMs: 0, probed: FOUND as Probed, trial: HELD, probes: 0, trials: 0 };
+  const state = { nowMs: 0, probed: FOUND as Probed, trial: HELD, probes: 0, trials: 0, file: '1' };
   const tier = new TierHealth({
     clock: { nowMs: () => 0, monotonicMs: () => state.nowMs },
     probe: async () => {
@@ -24,6 +24,7 @@ function health() {
       state.trials += 1;
       return state.trial;
     },
+    stateOf: () => state.file,
   });
   return { tier, state };
 }
@@ -36,6 +37,20 @@ describe('a tier that holds', () => {
     expect(await tier.look()).toBe(FOUND);
     expect(tier.found).toBe(FOUND.value);
     expect(state).toMatchObject({ probes: 1, trials: 0 });
+  });
+
+  test('is probed again at once when its launcher was replaced, and refuses what is not its own', async () => {
+    const { tier, state } = health();
+    await tier.look();
+    state.file = '2';
+    state.probed = ABSENT;
+    expect(await tier.look()).toBe(ABSENT);
+    state.file = '3';
+    state.probed = FOUND;
+    state.nowMs += 5_000;
+    expect(await tier.look()).toBe(FOUND);
+    await tier.look();
+    expect(state).toMatchObject({ probes: 3, trials: 0 });
   });
 
   test('is tried once after a run that could not be set up, and stays', async () => {

@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findProgram, textOf } from '../../../src/tiers/process/machine.ts';
+import { fileState, findProgram, textOf } from '../../../src/tiers/process/machine.ts';
 import { openDirectory, script } from './machine-sample.ts';
 
 const MISSING = { why: 'it is not there', fix: 'install it' };
@@ -61,4 +70,16 @@ describe('findProgram()', () => {
 test('textOf() gives null for what is not there', () => {
   expect(textOf('/proc/self/status')).toContain('Seccomp:');
   expect(textOf('/nowhere/x')).toBeNull();
+});
+
+test('fileState() differs after a change of a file that keeps its size and its times of change', () => {
+  const path = script(['exit 0']);
+  const { atime, mtime } = statSync(path);
+  const before = fileState(path);
+  expect(fileState(path)).toBe(before);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('0', '1'));
+  utimesSync(path, atime, mtime);
+  expect(fileState(path)).not.toBe(before);
+  rmSync(path);
+  expect(fileState(path)).toBe('');
 });
