@@ -189,7 +189,14 @@ describe.each(WHO)('palisade, installed by %s', (who) => {
     const install = ['npm', 'install', ...way.again(modules), `${LAUNCHER}@${VERSION}`];
     const file = join(folder, 'palisade-launcher');
     const kept = readFileSync(file);
-    copyFileSync('/bin/true', file);
+    const agent = await startAgent(user, program, workspace);
+    expect(await agent.say('hello')).toContain('hello from inside');
+    // The kernel lets no one write to a program that runs, but another can take its place.
+    copyFileSync('/bin/true', `${file}.new`);
+    renameSync(`${file}.new`, file);
+    // Also of a gateway that has used the right one before.
+    expect(await agent.say('again')).toContain('is not the launcher of palisade');
+    await agent.end();
     const swapped = await palisade('exec', '--', 'true');
     expect(swapped.status).not.toBe(0);
     expect(swapped.err).toContain(`"${file}" is not the launcher of palisade ${VERSION}`);
@@ -215,8 +222,8 @@ describe.each(WHO)('palisade, installed by %s', (who) => {
   });
 });
 
-/** An agent that starts `palisade mcp`, looks at its tools and runs a command. */
-async function talk(user: User, program: string, cwd: string) {
+/** An agent that starts `palisade mcp`. */
+async function startAgent(user: User, program: string, cwd: string) {
   const child = user.start([program, 'mcp', '--as', 'agent:ada'], { cwd });
   const ended = once(child, 'close');
   let err = '';
@@ -225,15 +232,42 @@ async function talk(user: User, program: string, cwd: string) {
   });
   const { greet, ask } = asking(child.stdin as Writable, child.stdout as Readable);
   await greet();
-  const listed = await ask('tools/list');
-  const input = { command: 'sh', args: ['-c', 'echo hello from inside'] };
-  const { result, error } = await ask('tools/call', { name: 'palisade_process_run', arguments: input });
-  child.stdin?.end();
-  const [status] = (await ended) as [number | null];
-  expect(status, err).toBe(0);
-  const tools = ((listed.result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
-  return { tools, said: JSON.stringify(result ?? error) };
+  const say = async (word: string) => {
+    const input = { command: 'sh', args: ['-c', `echo ${word} from inside`] };
+    const { result, error } = await ask('tools/call', { name: 'palisade_process_run', arguments: input });
+    return JSON.stringify(result ?? error);
+  };
+  const end = async () => {
+    child.stdin?.end();
+    const [status] = (await ended) as [number | null];
+    expect(status, err).toBe(0);
+  };
+  return { ask, say, end };
 }
+
+/** One that looks at its tools, runs a command and leaves. */
+async function talk(user: User, program: string, cwd: string) {
+  const { ask, say, end } = await startAgent(user, program, cwd);
+  const listed = await ask('tools/list');
+  const said = await say('hello');
+  await end();
+  return { tools: ((listed.result?.tools ?? []) as { name: string }[]).map(({ name }) => name), said };
+}
+
+test('npm installs it on systems that have no launcher', async () => {
+  const user = makeUser('an ordinary user', registry.url);
+  onTestFinished(() => user.remove());
+  for (const words of [
+    ['--os=darwin', '--cpu=arm64'],
+    ['--os=linux', '--cpu=riscv64'],
+  ]) {
+    const folder = join(user.home, words.join(''));
+    mkdirSync(folder);
+    user.own(folder);
+    await ok(user.run(['npm', 'install', 'palisade', ...words], { cwd: folder }));
+    expect(readdirSync(join(folder, 'node_modules/@palisade'))).toEqual(['guest']);
+  }
+});
 
 test('the archives have no map of sources, no test and no stamp, and name what is bundled', () => {
   const packed = packedIn(release.folder);
