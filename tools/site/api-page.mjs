@@ -32,10 +32,12 @@ ${Object.entries(components.schemas).map(schemaOf).join('\n')}
 
 function operationOf({ path, method, operation }) {
   const { operationId, summary, description = summary, security, parameters = [], requestBody } = operation;
+  // The summary is the first sentence of the description.
+  const rest = description.slice(summary.length).trim();
   const replies = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
   const table = parameters.map(parameterOf).join('');
   return `<details class="operation" id="${text(operationId)}"><summary><b>${text(method.toUpperCase())}</b> <code>${text(path)}</code> ${prose(summary)}</summary>
-<p>${prose(description)}</p><p>${needsOf(security)}</p>
+${rest === '' ? '' : `<p>${prose(rest)}</p>`}<p>${needsOf(security)}</p>
 ${parameters.length === 0 ? '' : `<div class="table"><table><thead><tr><th scope="col">parameter</th><th scope="col">in</th><th scope="col">what</th></tr></thead><tbody>${table}</tbody></table></div>`}
 ${requestBody === undefined ? '' : `<p>Body</p>${contentOf(requestBody.content)}`}
 ${replies.map(([status, reply]) => `<p>${text(status)}: ${prose(reply.description ?? '')}</p>${contentOf(reply.content ?? {})}`).join('')}
@@ -50,7 +52,7 @@ function needsOf([needed]) {
 
 function parameterOf({ name, in: location, required, description = '', schema }) {
   const note = required ? '' : ' (optional)';
-  return `<tr><td><code>${text(name)}</code>${note}</td><td>${text(location)}</td><td>${prose(description)} <code>${text(JSON.stringify(schema))}</code></td></tr>`;
+  return `<tr><td><code>${text(name)}</code>${note}</td><td>${text(location)}</td><td>${prose(description)} <code class="long">${text(JSON.stringify(schema))}</code></td></tr>`;
 }
 
 function contentOf(content) {

@@ -8,6 +8,9 @@ const TERMINALS = new Set(['sh', 'console']);
 /** The HTML that a page may contain; whatever else looks like HTML is an error. */
 const PERMITTED_HTML = /^(?:<!--[\s\S]*-->|<\/?su[bp]>|<br>)\s*$/;
 
+/** Code in a line that is broken where it does not fit; shorter code is one word. */
+const LONG_CODE = 28;
+
 /** What only looks like an address (`left-pad@1.3.0`) is no link; a link is written as one. */
 const NO_BARE_LINKS = { url: () => undefined };
 
@@ -51,6 +54,9 @@ function rendererFor(headings, linkTo) {
     code({ text, lang = '' }) {
       const inner = TERMINALS.has(lang) ? terminal(text, lang) : escapeHtml(text);
       return `<pre${TERMINALS.has(lang) ? ' class="terminal"' : ''}><code>${inner}</code></pre>\n`;
+    },
+    codespan({ text }) {
+      return `<code${text.length > LONG_CODE ? ' class="long"' : ''}>${escapeHtml(text)}</code>`;
     },
     table(token) {
       const row = (cells, tag) =>
