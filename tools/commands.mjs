@@ -5,12 +5,29 @@ import { spansOf } from './markdown.mjs';
 const shells = new Set(['', 'sh', 'bash', 'shell', 'zsh', 'console', 'text']);
 const command = /(?:^|[;&|(]\s*|\bnpx\s+|\bsudo\s+|\/)palisade(?:\.js)?\s+([^;&|)`]*)/g;
 
-/** Checks every command of a page: it must begin with the arguments of a verb. */
-export function judgeCommands(file, lines, verbs) {
+/** Checks every command of a page: it must begin with the words of a verb, and have flags of that verb or of all. */
+export function judgeCommands(file, lines, verbs, common) {
   const known = verbs.map((row) => row.words.split(' '));
-  return commandsOf(lines).flatMap(({ line, words }) =>
-    isKnown(words, known) ? [] : [problem(file, line, `run "palisade ${words.join(' ')}": no such verb`)],
-  );
+  return commandsOf(lines).flatMap(({ line, words }) => {
+    const typed = `run "palisade ${words.join(' ')}"`;
+    if (!isKnown(words, known)) return [problem(file, line, `${typed}: no such verb`)];
+    return wrongFlags(words, verbs, common).map((flag) => problem(file, line, `${typed}: it has no ${flag}`));
+  });
+}
+
+/** The flags that the verb of a command does not have; what follows `--` is passed on. */
+function wrongFlags(words, verbs, common) {
+  const [verb] = verbs
+    .filter((row) => row.words.split(' ').every((word, at) => word === words[at]))
+    .sort((a, b) => b.words.length - a.words.length);
+  if (verb === undefined) return [];
+  const own = new Set([...verb.flags, ...common].map(({ name }) => name));
+  const end = words.indexOf('--');
+  return words
+    .slice(0, end === -1 ? words.length : end)
+    .flatMap((word) => /^--([a-z][a-z-]*)/.exec(word)?.[1] ?? [])
+    .filter((name) => !own.has(name))
+    .map((name) => `--${name}`);
 }
 
 function commandsOf(lines) {

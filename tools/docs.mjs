@@ -24,9 +24,11 @@ export async function check(root, { write = false } = {}) {
   const pages = new Map(files.map((file) => [file, linesOf(readFileSync(join(root, file), 'utf8'))]));
   for (const [file, lines] of pages) problems.push(...judgeLinks(root, file, lines, pages));
   problems.push(...judgeReadme(root, pages));
-  const verbs = await readTable(root, VERBS_TABLE, 'VERBS');
+  const [verbs, common] = await Promise.all(
+    ['VERBS', 'COMMON_FLAGS'].map((name) => readTable(root, VERBS_TABLE, name)),
+  );
   if (!verbs) problems.push(problem(VERBS_TABLE, 0, 'check commands: the table of verbs does not exist'));
-  else for (const [file, lines] of pages) problems.push(...judgeCommands(file, lines, verbs));
+  else for (const [file, lines] of pages) problems.push(...judgeCommands(file, lines, verbs, common));
   return { problems, scanned: files.length, unit: 'page' };
 }
 

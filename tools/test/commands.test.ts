@@ -33,7 +33,8 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'docs/config.md': '<!-- config:begin -->\n<!-- config:end -->\n',
       'packages/sdk/src/codes.table.ts': 'export const CODES = {};\n',
       'packages/gateway/src/config/config.table.ts': 'export const CONFIG_KEYS = [];\n',
-      'packages/gateway/src/doors/cli/verbs.table.ts': 'export const VERBS = [], VERB_GROUPS = [];\n',
+      'packages/gateway/src/doors/cli/verbs.table.ts':
+        'export const VERBS = [], VERB_GROUPS = [], COMMON_FLAGS = [];\n',
       'docs/wasm.md': `<!-- features:begin -->\n<!-- features:end -->\n<!-- limits:begin -->\n<!-- limits:end -->\n
 <!-- costs:begin -->\n| What | Fuel |\n| --- | --- |
 | entering a function | 1 |\n| \`nop\` | 0 |\n| every other operator | 1 |\n<!-- costs:end -->\n`,

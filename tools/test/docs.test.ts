@@ -167,7 +167,8 @@ const sound: Tree = {
     const flags = [{ name: 'deep', value: null, sentence: 'All of it.' }, { name: 'as', value: 'A|B', sentence: 'Who [is] it.' }];
     const check = { words: 'policy check', args: ['[DIR]'], rest: 'COMMAND', flags, sentence: 'Checks.', examples: ['palisade policy check'] };
     export const VERB_GROUPS = [{ title: 'First', verbs: [demo] }, { title: 'Then', verbs: [check] }];
-    export const VERBS = VERB_GROUPS.flatMap(({ verbs }) => verbs);`,
+    export const VERBS = VERB_GROUPS.flatMap(({ verbs }) => verbs);
+    export const COMMON_FLAGS = [{ name: 'json', value: null, sentence: 'As JSON.' }];`,
   'packages/gateway/src/core/protected.table.ts':
     "export const PROTECTED = { ci: { patterns: '.ci ci.yml', judged: 'any', done: 'set aside', sentence: 'It runs.' } };",
   'tests/fixtures/evasions/evasions.table.ts':
@@ -363,6 +364,12 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
   ['an unknown second word', page('Run `palisade policy dance`.'), 'Cannot run "palisade policy dance"'],
   ['an unknown verb in a block', page('```sh\nFOO=1 palisade dance --now\n```'), 'docs/page.md:4 Cannot run'],
   ['an unknown verb after a prompt', page('```console\n$ palisade dance\n```'), 'Cannot run'],
+  [
+    'an unknown flag',
+    page('Run `palisade policy check --deeper`.'),
+    '"palisade policy check --deeper": it has no --deeper',
+  ],
+  ['the flag of another verb', page('```sh\npalisade demo --deep\n```'), 'it has no --deep'],
   ['an unknown verb by its file', page('`node packages/gateway/bin/palisade.js dance`'), 'Cannot run'],
 ];
 
@@ -382,7 +389,7 @@ const right: readonly (readonly [what: string, files: Tree])[] = [
   [
     'known verbs',
     page(
-      '`palisade demo --x`, `palisade policy`, `palisade policy --help`, `palisade <verb>`, `palisade --version`',
+      '`palisade demo --json`, `palisade policy check --deep -- rm --force`, `palisade policy`, `palisade policy --help`, `palisade <verb>`, `palisade --version`',
     ),
   ],
   ['output after a prompt', page('```console\n$ palisade demo\npalisade is ready\n```')],
