@@ -66,6 +66,8 @@ export class DevSession {
       const ms = Math.ceil(gateway.clock.monotonicMs() - startedMs);
       report.done(code, ms);
       if (isOnce) return code;
+      // What is written here is known once the manifest was read, and was there before in a folder that was built.
+      seen = new Map([...seen].filter(([path]) => !this.#ours.has(path)));
       const next = await watched.next(seen, signal);
       if (next === null) return OK;
     }
