@@ -48,6 +48,8 @@ export const PROGRAMS = [
   ['setpriv', 'util-linux'],
   ['go', 'golang-go'],
   ['rustc', 'rustc'],
+  ['../sbin/fstab-decode', 'sysvinit-utils'],
+  ['../sbin/logsave', 'e2fsprogs'],
   // The standard library of the target is a folder beside the programs.
   ['../lib/rustlib/wasm32-unknown-unknown', 'libstd-rust-dev-wasm32'],
 ];

@@ -38,7 +38,8 @@ const LAUNCHERS = `env xargs parallel nice ionice nohup setsid timeout gtimeout 
   sensible-pager sensible-browser xdg-open open xterm tclkit socat ncat nc netcat dpkg apt apt-get rpm
   git-remote-ext git-remote-fd git-daemon collect2 gpg-connect-agent systemd-socket-activate
   watchexec nodemon forever pm2 foreman supervisord s6-supervise runsv tini dumb-init catatonit
-  systemctl systemd-cat logsave busctl dbus-send gdbus qdbus machinectl portablectl bugpoint`;
+  systemctl systemd-cat logsave busctl dbus-send gdbus qdbus machinectl portablectl bugpoint msgexec msgfilter gio gtk-launch
+  gapplication conmon rustc rustdoc sftp`;
 
 function rows(names: string, kind: ExecutableKind): readonly (readonly [string, ExecutableKind])[] {
   return words(names).map((name) => [name.toLowerCase(), kind]);
@@ -70,6 +71,11 @@ const COMPILER = [
   ...words('-wrapper -fplugin -fpass-plugin -specs --specs -fuse-ld --ld-path'),
   /^-B/,
   /^-Wl,[^\0]*plugin/,
+];
+
+const CLANG = [
+  ...COMPILER,
+  ...words('-Xclang -load --config --gcc-toolchain --gcc-install-dir -gcc-toolchain -ccc-install-dir'),
 ];
 
 const LINKER = ['-plugin', '--plugin', /^@/];
@@ -107,7 +113,6 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   zip: ['-TT', '--unzip-command'],
   rsync: ['--rsh', '--rsync-path', '--daemon', '-e'],
   scp: ['-S', '-o', '-F', '-D'],
-  sftp: ['-S', '-o', '-F', '-D'],
   sort: ['--compress-program'],
   split: ['--filter'],
   diff3: ['--diff-program'],
@@ -124,8 +129,8 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   cpp: COMPILER,
   cc: COMPILER,
   'c++': COMPILER,
-  clang: [...COMPILER, '-Xclang', '-load', '--config'],
-  'clang++': [...COMPILER, '-Xclang', '-load', '--config'],
+  clang: CLANG,
+  'clang++': CLANG,
   ld: LINKER,
   'ld.bfd': LINKER,
   'ld.gold': LINKER,
@@ -146,6 +151,8 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
   install: ['--strip-program'],
   // They start the program that a description of a terminal names.
   tput: [/^init\0/, /^reset\0/],
+  'xtables-nft-multi': ['--modprobe', '-M'],
+  'xtables-legacy-multi': ['--modprobe', '-M'],
   hg: ['--config'],
   svn: ['--editor-cmd', '--diff-cmd', '--diff3-cmd', '--config-option'],
   ctags: ['--options'],
