@@ -93,6 +93,7 @@ function buildRecords(options: OpenOptions, config: Config): { records: Records;
     migrations: MIGRATIONS,
     busyTimeoutMs: config.store.busyTimeoutMs,
     nowMs: clock.nowMs(),
+    version,
   });
   const redact = makeRedactor(secretsOf(options.env, config.journal.redactEnv));
   const keys = new Keys(join(stateDir, 'keys'));

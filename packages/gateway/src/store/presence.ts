@@ -4,6 +4,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -93,6 +94,33 @@ export class Presence {
 
   #path(id: string): string {
     return join(this.#folder, `${id}${SUFFIX}`);
+  }
+}
+
+/** A process that uses the state directory; its number where the kernel tells it. */
+export type LiveProcess = { readonly id: string; readonly pid: number | null };
+
+/** The processes that use a state directory now. */
+export function liveProcesses(directory: string): readonly LiveProcess[] {
+  const folder = join(directory, FOLDER);
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
+  return names.flatMap((name) => {
+    const path = join(folder, name);
+    return isFree(path) ? [] : [{ id: name.slice(0, -SUFFIX.length), pid: holderOf(path) }];
+  });
+}
+
+/** The process that has a lock on a file, for a message only: an inode of another file system may have that number too. */
+function holderOf(path: string): number | null {
+  try {
+    const { ino } = statSync(path);
+    const lines = readFileSync('/proc/locks', 'utf8').split('\n');
+    const [, pid] =
+      lines.map((line) => /POSIX .* (\d+) \S+:(\d+) /.exec(line)).find((m) => m?.[2] === String(ino)) ?? [];
+    return pid === undefined ? null : Number(pid);
+  } catch {
+    return null;
   }
 }
 

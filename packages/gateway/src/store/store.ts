@@ -1,8 +1,10 @@
 import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
+import { VERSION } from '../version.ts';
 import { isBusy, storeErrorOf } from './fault-of.ts';
-import { type Migration, migrate } from './migrate.ts';
+import { type MigrateOptions, type Migration, type MigrationStatus, migrate } from './migrate.ts';
 import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
+import { prepareMigration } from './state-version.ts';
 import { type Query, type Reader, Statements, Transaction } from './transaction.ts';
 
 /*
@@ -34,6 +36,8 @@ export type StoreOptions = {
   readonly migrations: readonly Migration[];
   readonly busyTimeoutMs: number;
   readonly nowMs: number;
+  /** Who changes the tables, for those who find them changed. */
+  readonly version?: string;
 };
 
 const PRAGMAS = [
@@ -64,7 +68,7 @@ export class Store implements Reader {
     try {
       this.#db = new Database(path);
       for (const pragma of PRAGMAS) this.#patiently(() => this.#db.exec(`PRAGMA ${pragma}`));
-      this.#patiently(() => migrate(this.#db, options.migrations, options.nowMs));
+      this.#patiently(() => migrate(this.#db, migrationOf(options)));
     } catch (error) {
       throw storeErrorOf(error, `open "${path}"`);
     }
@@ -207,6 +211,11 @@ export class Store implements Reader {
       }
     }
   }
+}
+
+function migrationOf({ directory, migrations, nowMs, version = VERSION }: StoreOptions): MigrateOptions {
+  const prepare = (status: MigrationStatus) => prepareMigration(directory, status, { version, nowMs });
+  return { directory, migrations, nowMs, version, prepare };
 }
 
 function isOfStore(error: unknown): boolean {

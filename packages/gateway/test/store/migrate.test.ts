@@ -41,10 +41,11 @@ describe('migrate()', () => {
 
   it('refuses the database of a newer palisade and changes nothing in it', () => {
     const directory = tempDir();
-    openNotes(directory, { migrations: [...NOTES, MORE] }).close();
-    expect(refusalOf(() => openNotes(directory))).toMatchObject({
+    openNotes(directory, { migrations: [...NOTES, MORE], version: '9.0.0' }).close();
+    expect(refusalOf(() => openNotes(directory, { version: '1.0.0' }))).toMatchObject({
       code: 'store/newer',
-      message: 'Cannot open the state directory: it has the unknown migration "note/002"',
+      message: `Cannot open the state directory "${directory}": palisade 9.0.0 has changed it (migration "note/002"), and this is palisade 1.0.0`,
+      remedy: expect.stringContaining('Install palisade 9.0.0 or newer'),
     });
     expect(tablesIn(directory)).toEqual(['note', 'store_migration', 'tag']);
   });
@@ -60,7 +61,8 @@ describe('migrate()', () => {
   it('tells its own error when the database ended the transaction by itself', () => {
     const db = new Database(':memory:');
     const rolledBack = { id: 'a/001', sql: 'ROLLBACK; SELECT 1 FROM nowhere' };
-    expect(() => migrate(db, [rolledBack], 0)).toThrow(/nowhere/);
+    const about = { directory: '/nowhere', version: '1.0.0', nowMs: 0, prepare: () => undefined };
+    expect(() => migrate(db, { ...about, migrations: [rolledBack] })).toThrow(/nowhere/);
     db.close();
   });
 

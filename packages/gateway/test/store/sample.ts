@@ -2,15 +2,13 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { onTestFinished } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
-import type { Migration } from '../../src/store/migrate.ts';
 import { Store, type StoreOptions } from '../../src/store/store.ts';
 import { queries } from '../../src/store/transaction.ts';
+import { NOTES } from './notes.ts';
+
+export { NOTES };
 
 export type NoteTables = { note: { id: number; text: string } };
-
-export const NOTES: readonly Migration[] = [
-  { id: 'note/001', sql: 'CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT' },
-];
 
 const query = queries<NoteTables>();
 
