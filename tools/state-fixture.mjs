@@ -68,7 +68,7 @@ try {
       '--scopes',
       'call',
       '--expires',
-      '3650d',
+      '366d',
       '--json',
     ]),
   ).token;

@@ -2,10 +2,12 @@
  * palisade-launcher KEY=VALUE... -- FILE ARGV0 [ARG...]
  * palisade-launcher words=FD
  * palisade-launcher mode=serve requests=FD [handles=FD]
+ * palisade-launcher mode=service -- FILE [ARG...]
  *
  * Runs one command under limits that Node cannot set, and ends everything that the command started. The second form
  * reads its arguments from a descriptor. The third is the starter: it forks a launcher for each request of the gateway,
- * which is too large a process to be forked itself. When the requests end, the starter ends all that it started.
+ * which is too large a process to be forked itself. When the requests end, the starter ends all that it started. The
+ * fourth becomes the gateway as a service of systemd (service.c), and is no launch.
  *
  * Input: arguments from the gateway, which are trusted but checked strictly, because a misread argument is a missing
  * limit. Hostile: the command, from its execve on. It may have the uid of this process, so the supervisor is not
@@ -36,6 +38,7 @@
 #include "launch.h"
 #include "options.h"
 #include "report.h"
+#include "service.h"
 #include "starter.h"
 
 #define VERSION "0.1.0"
@@ -50,6 +53,7 @@ int main(int count, char **arguments)
     }
     hold_standard_streams();
     if ((count == 3 || count == 4) && strcmp(arguments[1], "mode=serve") == 0) serve_requests(count - 2, arguments + 2);
+    if (count >= 2 && strcmp(arguments[1], "mode=service") == 0) become_service(count - 2, arguments + 2);
     is_visible = true;
     return launch(count, arguments);
 }

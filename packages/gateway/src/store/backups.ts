@@ -34,7 +34,12 @@ export type Backup = {
   readonly sha256: string;
 };
 
-type About = { readonly version: string; readonly nowMs: number };
+type About = {
+  readonly version: string;
+  readonly nowMs: number;
+  /** A backup that stays, however old it is. */
+  readonly spare?: string;
+};
 
 /** Copies what is committed, also while the caller holds the write lock; flushed before it returns. */
 export function makeBackup(directory: string, { applied }: MigrationStatus, about: About): Backup {
@@ -51,14 +56,15 @@ export function makeBackup(directory: string, { applied }: MigrationStatus, abou
     const from = applied.map(({ version }) => version).findLast((version) => version !== null) ?? null;
     const backup = { name, madeAt, madeBy: about.version, from, migrations: applied.length, ...facts };
     writeWhole(folder, `${name}.json`, `${JSON.stringify(backup, null, 2)}\n`, 0o600);
-    removeOldest(directory);
+    removeOldest(directory, about.spare);
     return backup;
   } catch (error) {
     throw storeErrorOf(error, `keep a backup in "${folder}"`);
   }
 }
 
-function copyInto(source: string, target: string): void {
+/** A whole copy of a database, for its owner alone, flushed. */
+export function copyInto(source: string, target: string): void {
   // For its owner alone from its first byte on: SQLite takes an empty file as it is.
   closeSync(openSync(target, 'wx', 0o600));
   const db = new Database(source);
@@ -134,9 +140,11 @@ function sweepUnfinished(folder: string): void {
   removeFiles(folder, names.filter(isLeft));
 }
 
-function removeOldest(directory: string): void {
+function removeOldest(directory: string, spare?: string): void {
   const folder = join(directory, FOLDER);
-  const gone = listBackups(directory).slice(MOST_BACKUPS);
+  const gone = listBackups(directory)
+    .slice(MOST_BACKUPS)
+    .filter(({ name }) => name !== spare);
   if (gone.length === 0) return;
   removeFiles(
     folder,

@@ -1,12 +1,12 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
 import { shellWord } from '../core/hostile-text.ts';
-import { makeBackup } from './backups.ts';
-import { readDaemon } from './daemon-lock.ts';
+import { type Backup, copyInto, listBackups, makeBackup, putBack } from './backups.ts';
+import { lockDaemon, readDaemon } from './daemon-lock.ts';
 import { storeErrorOf } from './fault-of.ts';
-import { type Migration, type MigrationStatus, readStatus } from './migrate.ts';
+import { type Migration, type MigrationStatus, migrate, readStatus } from './migrate.ts';
 import { liveProcesses } from './presence.ts';
 
 /* What version a state directory has, and what must hold before it gets another one. */
@@ -29,6 +29,71 @@ export function inspectState(directory: string, migrations: readonly Migration[]
 }
 
 type About = { readonly version: string; readonly nowMs: number };
+
+/** A copy of the database that was upgraded, in a directory of its own, and what SQLite finds wrong in it. */
+export type Trial = {
+  readonly directory: string;
+  readonly problems: readonly string[];
+  readonly remove: () => void;
+};
+
+/** Upgrades a copy and looks at the result; the state directory itself stays as it is. */
+export function tryUpgrade(directory: string, migrations: readonly Migration[], about: About): Trial {
+  try {
+    const folder = mkdtempSync(join(directory, 'upgrade-check-'));
+    const remove = () => rmSync(folder, { recursive: true, force: true });
+    try {
+      const copy = join(folder, 'palisade.db');
+      copyInto(join(directory, 'palisade.db'), copy);
+      const db = new Database(copy);
+      try {
+        migrate(db, { ...about, directory, migrations, prepare: () => undefined });
+        const found = db.prepare('PRAGMA integrity_check').raw().all([]) as [string][];
+        const foreign = db.prepare('PRAGMA foreign_key_check').raw().all([]) as [string][];
+        const lost = foreign.map(([table]) => `a row of "${table}" refers to one that is missing`);
+        return {
+          directory: folder,
+          problems: [...found.flat().filter((text) => text !== 'ok'), ...lost],
+          remove,
+        };
+      } finally {
+        db.close();
+      }
+    } catch (error) {
+      remove();
+      throw error;
+    }
+  } catch (error) {
+    throw storeErrorOf(error, `try the upgrade of "${directory}"`);
+  }
+}
+
+/** Puts back the backup of that name, after what is there now was kept as one, too; gives that one. */
+export function restoreState(
+  directory: string,
+  name: string,
+  about: About,
+): { restored: Backup; kept: Backup } {
+  const restored = listBackups(directory).find((backup) => backup.name === name);
+  if (restored === undefined)
+    throw new CodedError(
+      'door/wrong-usage',
+      `Cannot go back to "${name}": it is not a backup of "${directory}", expected one of \`palisade upgrade --check\``,
+    );
+  const lock = lockDaemon(directory);
+  try {
+    demandAlone(directory, `go back to "${name}"`);
+    const status = inspectState(directory, []);
+    const kept = makeBackup(directory, status ?? { applied: [], pending: [], unknown: [], different: [] }, {
+      ...about,
+      spare: name,
+    });
+    putBack(directory, restored);
+    return { restored, kept };
+  } finally {
+    lock.close();
+  }
+}
 
 /** Called with the write lock held: no older process goes on with the new tables, and what was before can be had back. */
 export function prepareMigration(directory: string, status: MigrationStatus, about: About): void {

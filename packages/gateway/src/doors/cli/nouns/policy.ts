@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
 import { parseStrict } from '../../../core/strict-json.ts';
+import type { Opened, Records } from '../../../invoke/gateway.ts';
 import { openSkills } from '../../../invoke/skills/audit.ts';
 import { checkDocument } from '../../../operations/policies.ts';
 import { type CheckResult, checkDirectory } from '../../../policy/check.ts';
@@ -66,7 +67,7 @@ const FIXED_TOOLS = [...BUILTIN_TOOLS, processTool(neverRun, neverRun)];
 async function withKnownTools<T>(invocation: Invocation, act: (toolsOf: ToolsOf) => T): Promise<T> {
   const { stateDir, print } = invocation;
   if (!existsSync(join(stateDir.path, DATABASE))) return act(() => FIXED_TOOLS);
-  let records: Awaited<ReturnType<Invocation['openRecords']>>;
+  let records: Opened<Records>;
   try {
     records = await invocation.openRecords();
   } catch (error) {
@@ -74,8 +75,17 @@ async function withKnownTools<T>(invocation: Invocation, act: (toolsOf: ToolsOf)
     if (!print.json) print.note('!', 'yellow', ` the tools of skills are not known: ${error.message}`);
     return act(() => FIXED_TOOLS);
   }
-  const { config, close } = records;
-  const { installed, tools: skills } = openSkills(records, config, stateDir.path);
+  try {
+    return withToolsOf(records, stateDir.path, act);
+  } finally {
+    await records.close();
+  }
+}
+
+/** The same with the skills of records that are open. */
+export function withToolsOf<T>(records: Opened<Records>, stateDir: string, act: (toolsOf: ToolsOf) => T): T {
+  const { config } = records;
+  const { installed, tools: skills } = openSkills(records, config, stateDir);
   try {
     const { input, limits, ceilings } = config;
     const loadSchemas = () =>
@@ -84,7 +94,6 @@ async function withKnownTools<T>(invocation: Invocation, act: (toolsOf: ToolsOf)
     return act((named) => registry.named(named));
   } finally {
     installed.running.close();
-    await close();
   }
 }
 

@@ -77,6 +77,18 @@ export const SETUP_VERBS: readonly Verb[] = verbs({
     },
     load: async () => (await import('../nouns/demo.ts')).demo,
   },
+  upgrade: {
+    sentence:
+      'Bring the state directory to this version after a backup; every command does so when it needs to.',
+    flags: {
+      check:
+        'Try it on a copy and change nothing; exits with 1 where an upgrade waits, and with 2 where it would fail.',
+      'restore BACKUP': 'Go back to this backup of --check; what is there now is kept as one, too.',
+      yes: 'With --restore: do not ask for confirmation.',
+    },
+    examples: ['palisade upgrade --check', 'palisade upgrade'],
+    load: async () => (await import('../nouns/upgrade.ts')).upgrade,
+  },
   'completion bash|zsh|fish': {
     sentence: 'Print the completion script of your shell.',
     examples: ['source <(palisade completion bash)'],

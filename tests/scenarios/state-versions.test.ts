@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { makeScratch, palisade, useBuild } from '../../packages/gateway/test/doors/cli/palisade.ts';
+
+/* State directories that earlier versions left are upgraded, verify and go on; one of a newer version is refused by name. */
+
+const FOLDER = join(import.meta.dirname, '../fixtures/states');
+const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith('.tar.gz'));
+const PATIENCE_MS = 300_000;
+
+useBuild();
+const scratch = makeScratch();
+
+type Facts = {
+  readonly version: string;
+  readonly tool: string;
+  readonly call: string;
+  readonly receipt: string;
+  readonly records: { readonly size?: number };
+};
+
+type Left = { readonly state: string; readonly facts: Facts };
+
+/** Unpacks what a version left. */
+function unpack(fixture: string, name: string): Left {
+  const folder = join(scratch, name);
+  mkdirSync(folder);
+  execFileSync('tar', ['-xzf', join(FOLDER, fixture), '-C', folder, '--no-same-owner']);
+  return {
+    state: join(folder, 'state'),
+    facts: JSON.parse(readFileSync(join(folder, 'facts.json'), 'utf8')),
+  };
+}
+
+async function json(words: readonly string[], state: string, statuses = [0]) {
+  const finished = await palisade([...words, '--json', '--state', state]);
+  expect(statuses, `${words.join(' ')}: ${finished.out}${finished.err}`).toContain(finished.status);
+  return JSON.parse(finished.out);
+}
+
+describe.each(FIXTURES)('the state directory %s', (fixture) => {
+  let left: Left;
+  beforeAll(() => {
+    left = unpack(fixture, fixture.replace('.tar.gz', ''));
+  });
+
+  test(
+    'is tried on a copy, upgraded after a backup, verifies, goes on, and can be had back',
+    async () => {
+      const { state, facts } = left;
+      const before = readFileSync(join(state, 'palisade.db'));
+      const checked = await json(['upgrade', '--check'], state, [1]);
+      expect(checked).toMatchObject({ state: 'older', problems: [], backups: [] });
+      expect(checked.pending.length).toBeGreaterThan(0);
+      expect(readFileSync(join(state, 'palisade.db')).equals(before), 'the check changes nothing').toBe(true);
+      expect(readdirSync(state).filter((name) => name.startsWith('upgrade-check-'))).toEqual([]);
+
+      const upgraded = await json(['upgrade'], state);
+      expect(upgraded.applied).toEqual(checked.pending);
+      expect((await json(['upgrade', '--check'], state)).state).toBe('current');
+
+      const verified = await json(['journal', 'verify'], state);
+      expect(verified.ok).toBe(true);
+      expect(await json(['receipt', facts.call], state)).toEqual(JSON.parse(facts.receipt));
+      expect((await json(['call', 'palisade.echo'], state)).status).toBe('ok');
+      expect((await json(['tools', 'list'], state)).tools.map(({ id }: { id: string }) => id)).toContain(
+        facts.tool,
+      );
+      expect((await json(['token', 'list'], state)).tokens).toHaveLength(1);
+      expect((await json(['secrets', 'list'], state)).secrets).toHaveLength(1);
+      expect((await json(['journal', 'verify'], state)).ok).toBe(true);
+
+      const { restored } = await json(['upgrade', '--restore', upgraded.backup.name, '--yes'], state);
+      expect(restored.name).toBe(upgraded.backup.name);
+      const again = await json(['upgrade', '--check'], state, [1]);
+      expect(again.pending).toEqual(checked.pending);
+      expect(again.backups).toHaveLength(2);
+      expect((await json(['journal', 'verify'], state)).ok).toBe(true);
+    },
+    PATIENCE_MS,
+  );
+
+  test('is refused, with the version and a remedy, once a newer palisade has changed it', async () => {
+    const { state } = unpack(fixture, `${fixture}-newer`);
+    const db = new Database(join(state, 'palisade.db'));
+    const has = db.prepare("SELECT sql FROM sqlite_master WHERE name = 'store_migration'").raw().get([]) as [
+      string,
+    ];
+    if (!has[0].includes('version')) {
+      db.exec('ALTER TABLE store_migration ADD COLUMN digest TEXT');
+      db.exec('ALTER TABLE store_migration ADD COLUMN version TEXT');
+    }
+    db.exec(
+      "INSERT INTO store_migration (id, applied_at_ms, digest, version) VALUES ('future/001', 0, 'd', '7.1.0')",
+    );
+    db.close();
+    for (const words of [['call', 'palisade.echo'], ['upgrade'], ['journal', 'verify'], ['serve']]) {
+      const refused = await json(words, state, [2]);
+      expect(refused).toMatchObject({
+        code: 'store/newer',
+        message: expect.stringContaining('palisade 7.1.0'),
+      });
+      expect(refused.remedy).toContain('Install palisade 7.1.0 or newer');
+    }
+    const checked = await json(['upgrade', '--check'], state, [2]);
+    expect(checked).toMatchObject({ state: 'problem', writtenBy: '7.1.0' });
+  });
+});
+
+test('an upgrade names a configuration and policies that this version would refuse', async () => {
+  const [fixture = ''] = FIXTURES;
+  const { state } = unpack(fixture, 'refused');
+  writeFileSync(
+    join(state, 'policies', '50-broken.cedar'),
+    'permit (principal, action, resource);\nnonsense',
+  );
+  const checked = await json(['upgrade', '--check'], state, [2]);
+  expect(checked.problems[0].what).toContain('50-broken.cedar');
+  writeFileSync(join(state, 'palisade.toml'), '[journal]\nno_such_key = 1\n');
+  const refused = await json(['upgrade', '--check'], state, [2]);
+  expect(refused.problems[0].what).toContain('no_such_key');
+});
