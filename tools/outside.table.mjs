@@ -13,6 +13,8 @@ export const OUTSIDE = [
       'tiers/child': 'It is the one place where a plan becomes a process.',
       'notify/desktop.ts':
         'It shows a notice by the program of the desktop, with texts as arguments and no shell.',
+      'doors/cli/service/manager.ts':
+        'It asks the manager of services of the machine, when an operator installs or removes one: fixed words, no shell.',
     },
   },
   {

@@ -1,7 +1,7 @@
 /**
  * Makes the state directory that a version of palisade leaves, for the tests of upgrades. Each release gets one:
  *
- *   node tools/state-fixture.mjs PALISADE.JS tests/fixtures/states/NAME.tar.gz
+ *   node tools/state-fixture.mjs PALISADE.JS tests/fixtures/states/NAME.tar.xz
  *
  * PALISADE.JS is `packages/gateway/bin/palisade.js` of a built clone of that version. What is in the directory: a sealed
  * segment, calls with receipts, an open approval request, a token, a secret, and a skill with storage that is approved.
@@ -86,7 +86,7 @@ try {
     '--numeric-owner',
     '-C',
     scratch,
-    '-czf',
+    '-cJf',
     out,
     'state',
     'facts.json',

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeScratch, palisade, useBuild } from '../../packages/gateway/test/doors/cli/palisade.ts';
+import { makeNewer } from '../../packages/gateway/test/store/newer.ts';
 
 /* State directories that earlier versions left are upgraded, verify and go on; one of a newer version is refused by name. */
 
 const FOLDER = join(import.meta.dirname, '../fixtures/states');
-const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith('.tar.gz'));
+const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith('.tar.xz'));
 const PATIENCE_MS = 300_000;
 
 useBuild();
@@ -28,7 +28,7 @@ type Left = { readonly state: string; readonly facts: Facts };
 function unpack(fixture: string, name: string): Left {
   const folder = join(scratch, name);
   mkdirSync(folder);
-  execFileSync('tar', ['-xzf', join(FOLDER, fixture), '-C', folder, '--no-same-owner']);
+  execFileSync('tar', ['-xJf', join(FOLDER, fixture), '-C', folder, '--no-same-owner']);
   return {
     state: join(folder, 'state'),
     facts: JSON.parse(readFileSync(join(folder, 'facts.json'), 'utf8')),
@@ -44,7 +44,7 @@ async function json(words: readonly string[], state: string, statuses = [0]) {
 describe.each(FIXTURES)('the state directory %s', (fixture) => {
   let left: Left;
   beforeAll(() => {
-    left = unpack(fixture, fixture.replace('.tar.gz', ''));
+    left = unpack(fixture, fixture.replace('.tar.xz', ''));
   });
 
   test(
@@ -85,18 +85,7 @@ describe.each(FIXTURES)('the state directory %s', (fixture) => {
 
   test('is refused, with the version and a remedy, once a newer palisade has changed it', async () => {
     const { state } = unpack(fixture, `${fixture}-newer`);
-    const db = new Database(join(state, 'palisade.db'));
-    const has = db.prepare("SELECT sql FROM sqlite_master WHERE name = 'store_migration'").raw().get([]) as [
-      string,
-    ];
-    if (!has[0].includes('version')) {
-      db.exec('ALTER TABLE store_migration ADD COLUMN digest TEXT');
-      db.exec('ALTER TABLE store_migration ADD COLUMN version TEXT');
-    }
-    db.exec(
-      "INSERT INTO store_migration (id, applied_at_ms, digest, version) VALUES ('future/001', 0, 'd', '7.1.0')",
-    );
-    db.close();
+    makeNewer(state, '7.1.0');
     for (const words of [['call', 'palisade.echo'], ['upgrade'], ['journal', 'verify'], ['serve']]) {
       const refused = await json(words, state, [2]);
       expect(refused).toMatchObject({

@@ -122,7 +122,7 @@ function buildRecords(options: OpenOptions, config: Config): { records: Records;
 }
 
 /** Of a release, or beside this package where the set-up builds it. */
-const LAUNCHERS = launchersOf(import.meta.url, '../../launcher/dist/palisade-launcher');
+export const LAUNCHERS = launchersOf(import.meta.url, '../../launcher/dist/palisade-launcher');
 
 /** The engine of tier A beside this file, or where the set-up builds it. */
 const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>

@@ -18,8 +18,19 @@ export type Environment = {
   readonly noColor: boolean;
   /** The login name of the owner of this process, when it can name a principal. */
   readonly user: string | null;
+  readonly service: ServiceStart;
   /** A function, so that printing an Environment shows no secret. */
   readonly entries: () => readonly (readonly [name: string, value: string])[];
+};
+
+/** What the manager of services passed to this process, as systemd and our launcher write it. */
+export type ServiceStart = {
+  /** Sockets that are open already, from descriptor 3 on. */
+  readonly sockets: number;
+  /** The descriptor that the manager reads; null: it is told nothing. */
+  readonly notifyFd: number | null;
+  /** How often the manager wants to hear from this process; null: it does not wait for that. */
+  readonly watchdogMs: number | null;
 };
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -41,7 +52,22 @@ export function readEnvironment(
     // The convention of no-color.org: set and not empty.
     noColor: (variables.NO_COLOR ?? '') !== '',
     user: isName(user) ? user : null,
+    service: serviceStart(variables),
     entries: () => entries,
+  };
+}
+
+/** Boundary: variables that are meant for another process (a parent that passed its own on) name descriptors of that one. */
+function serviceStart(variables: Variables): ServiceStart {
+  const own = String(process.pid);
+  const numberOf = (name: string) =>
+    /^[1-9]\d{0,14}$/.test(variables[name] ?? '') ? Number(variables[name]) : null;
+  const isWatched = (variables.WATCHDOG_PID ?? own) === own;
+  const watchdogUs = isWatched ? numberOf('WATCHDOG_USEC') : null;
+  return {
+    sockets: variables.LISTEN_PID === own ? (numberOf('LISTEN_FDS') ?? 0) : 0,
+    notifyFd: numberOf('PALISADE_NOTIFY_FD'),
+    watchdogMs: watchdogUs === null ? null : watchdogUs / 1000,
   };
 }
 

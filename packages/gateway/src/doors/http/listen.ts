@@ -17,8 +17,8 @@ import { problemDocument } from './problem.ts';
  */
 
 type ListenOptions = {
-  /** As `127.0.0.1:7433`; port 0 takes any that is free. */
-  readonly listen: string;
+  /** As `127.0.0.1:7433`; port 0 takes any that is free. Or the descriptor of a socket that listens already. */
+  readonly listen: string | number;
   /** Where the local socket is; null: without one. */
   readonly socketPath: string | null;
   readonly http: Pick<HttpConfig, 'maxConnections' | 'requestTimeoutMs'>;
@@ -156,12 +156,25 @@ function refuseBytes(socket: Socket, reason: string, isAnswering: boolean): void
   socket.end(head + body, () => socket.destroy());
 }
 
-async function bind(server: Server, listen: string): Promise<AddressInfo> {
+async function bind(server: Server, listen: string | number): Promise<AddressInfo> {
+  if (typeof listen === 'number') return adopt(server, listen);
   const [, host = '', port = ''] = /^\[?([^\]]+?)\]?:([0-9]{1,5})$/.exec(listen) ?? [];
   if (host === '' || Number(port) > 65_535)
     throw wrongUsage(`Cannot listen on "${listen}": expected ADDRESS:PORT`);
   await listening(server, { host, port: Number(port), backlog: BACKLOG }, listen);
   return server.address() as AddressInfo;
+}
+
+/** Serves a socket that the manager of services has opened; clients may wait in it already. */
+async function adopt(server: Server, fd: number): Promise<AddressInfo> {
+  await listening(server, { fd }, `descriptor ${fd}`);
+  const address = server.address();
+  if (typeof address === 'object' && address !== null) return address;
+  server.close();
+  throw wrongUsage(
+    `Cannot serve the socket that was passed as descriptor ${fd}: it has no address and port, expected one of TCP`,
+    'Write ListenStream=ADDRESS:PORT into the socket unit.',
+  );
 }
 
 async function bindSocket(server: Server, path: string): Promise<void> {

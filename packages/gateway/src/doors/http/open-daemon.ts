@@ -25,8 +25,8 @@ import { findSite, sitePages } from './site.ts';
 type DaemonOptions = {
   readonly stateDir: string;
   readonly config: Config;
-  /** As `127.0.0.1:7433`. */
-  readonly listen: string;
+  /** As `127.0.0.1:7433`, or the descriptor of a socket that listens already. */
+  readonly listen: string | number;
   readonly version: string;
   readonly cwd: string;
   /** The person whose process it is. */

@@ -4,7 +4,8 @@ import { makeRedactor } from '../../../core/redact.ts';
 import { prepareStateDir } from '../../../store/state-dir.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { type Daemon, openDaemon } from '../../http/open-daemon.ts';
-import { textOf } from '../input.ts';
+import { textOf, wrongUsage } from '../input.ts';
+import { openManager } from '../service/notify.ts';
 import type { Invocation } from '../verb.ts';
 
 /*
@@ -14,6 +15,7 @@ import type { Invocation } from '../verb.ts';
 
 export async function serve(invocation: Invocation): Promise<number> {
   const { edge, stateDir, signal, openGateway } = invocation;
+  const manager = openManager(edge.env.service);
   prepareStateDir(stateDir.path);
   const config = await loadConfig({ stateDir: stateDir.path });
   const redact = makeRedactor(secretsOf(edge.env, config.journal.redactEnv));
@@ -33,14 +35,30 @@ export async function serve(invocation: Invocation): Promise<number> {
     clock: edge.clock,
     pid: process.pid,
     owner: { kind: 'user', name: edge.env.user ?? 'local' },
-    listen: textOf(invocation, 'listen') ?? config.http.listen,
+    listen: inheritedSocket(invocation) ?? textOf(invocation, 'listen') ?? config.http.listen,
   });
   // Clients are served although no one reads the output.
   edge.whenUnread(() => undefined);
   tell(invocation, daemon);
+  manager.ready(`serving ${daemon.url}`);
   await fired(signal);
+  manager.stopping('running calls are finished first');
   await daemon.close();
   return 0;
+}
+
+/** The first descriptor that a manager of services passes. */
+const FIRST_SOCKET = 3;
+
+/** The socket of the socket unit, which wins over the configuration; null where none was passed. */
+function inheritedSocket({ edge: { env } }: Invocation): number | null {
+  const { sockets } = env.service;
+  if (sockets > 1)
+    throw wrongUsage(
+      `Cannot serve ${sockets} sockets: the socket unit passes more than one, expected one ListenStream=`,
+      'Leave one ListenStream= in the socket unit; a proxy can serve further addresses.',
+    );
+  return sockets === 0 ? null : FIRST_SOCKET;
 }
 
 function tell({ print, stateDir, flags }: Invocation, { url, port, socketPath }: Daemon): void {

@@ -23,6 +23,13 @@ const OWN_GATEWAY = {
   embedded: 'Serve the client in this process, even where a daemon serves the state directory.',
 };
 
+const SERVICE_PLACE = {
+  user: 'The service of your user (the default unless you are root).',
+  system: 'The service of the machine, as the user palisade with the state directory /var/lib/palisade.',
+  'manager NAME': 'systemd or launchd (default: that of this machine).',
+  'root DIR': 'Files below this directory and no other changes, for packages and images.',
+};
+
 const REGISTRY = {
   'registry URL': 'The registry to fetch from (default: that of your npm or pip configuration).',
 };
@@ -41,6 +48,40 @@ export const SERVER_VERBS: readonly Verb[] = verbs({
     },
     examples: ['palisade serve', 'palisade serve --listen 127.0.0.1:0 --json'],
     load: async () => (await import('../nouns/serve.ts')).serve,
+  },
+  'service install': {
+    sentence: 'Install `palisade serve` as a service of systemd or launchd, and start it.',
+    flags: {
+      ...SERVICE_PLACE,
+      'listen ADDRESS:PORT': 'The address of the service (default: http.listen of palisade.toml).',
+      'workspace DIR...': 'A directory in or below which commands may work; may be repeated.',
+      'no-start': 'Write the files, and do not start it.',
+      force: 'Replace files that were edited or that palisade did not write.',
+      'dry-run': 'Show the files and the commands, and change nothing.',
+    },
+    examples: [
+      'palisade service install',
+      'palisade service install --system --workspace /srv/agents',
+      'palisade service install --system --root ./package --no-start',
+    ],
+    load: async () => (await import('../service/service.ts')).install,
+  },
+  'service uninstall': {
+    sentence: 'Stop the service and remove its files; the state directory stays.',
+    flags: {
+      ...SERVICE_PLACE,
+      force: 'Also remove files of palisade that were edited.',
+      'dry-run': 'Show what would be removed, and change nothing.',
+    },
+    examples: ['palisade service uninstall', 'palisade service uninstall --dry-run'],
+    load: async () => (await import('../service/service.ts')).uninstall,
+  },
+  'service status': {
+    sentence:
+      'Show what is installed, and how the service is; exits with 3 where it is not active, with 4 where it is not installed.',
+    flags: SERVICE_PLACE,
+    examples: ['palisade service status', 'palisade service status --json'],
+    load: async () => (await import('../service/status.ts')).status,
   },
   mcp: {
     sentence: 'Serve one MCP client over standard input and output, until the input ends.',
