@@ -51,7 +51,9 @@ const BACKLOG = 1024;
 /** Binds the listeners; an address that is not available is refused with a remedy. */
 export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
   const { listen, socketPath, http } = options;
-  const state: { app: HttpApp | null; sessions: LocalSessions | null } = { app: null, sessions: null };
+  // What came in through a socket of the manager of services waits for the start that it caused.
+  const waiting = typeof listen === 'number' ? [] : null;
+  const state: State & { sessions: LocalSessions | null } = { app: null, sessions: null, waiting };
   const network = makeServer(state, 'network', http);
   const local = makeServer(state, 'local', http);
   local.on('upgrade', (request, socket, head) => {
@@ -74,6 +76,7 @@ export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
     serve: (app, sessions) => {
       state.app = app;
       state.sessions = sessions ?? null;
+      for (const answer of state.waiting?.splice(0) ?? []) answer();
     },
     close: async (drainMs) => {
       state.sessions?.drain();
@@ -85,7 +88,11 @@ export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
   };
 }
 
-type State = { readonly app: HttpApp | null };
+type State = {
+  app: HttpApp | null;
+  /** The answers to requests that came before the gateway was open; null: those are told to retry. */
+  readonly waiting: (() => void)[] | null;
+};
 
 function makeServer(state: State, listener: Listener, http: ListenOptions['http']): Server {
   const timeoutMs = http.requestTimeoutMs;
@@ -111,7 +118,8 @@ function makeServer(state: State, listener: Listener, http: ListenOptions['http'
     response.once('prefinish', () => response.socket?.setTimeout(timeoutMs));
     // A request that was queued on the same connection has its turn now, and may take as long as it needs.
     response.once('socket', (socket: Socket) => void socket.setTimeout(0));
-    if (state.app === null) answerNotReady(response);
+    if (state.app === null && state.waiting !== null) state.waiting.push(() => answer(request, response));
+    else if (state.app === null) answerNotReady(response);
     else void state.app.handle(request, response, listener);
   };
   server.on('request', answer);

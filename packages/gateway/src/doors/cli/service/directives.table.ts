@@ -78,7 +78,7 @@ export const WALLS: readonly Directive[] = [
   },
   { line: 'ProtectHome=tmpfs', scopes: SYSTEM, why: 'Homes are hidden but for the workspaces in them.' },
   { line: 'PrivateTmp=yes', scopes: SYSTEM, why: 'No one plants files for it in /tmp.' },
-  { line: 'PrivateDevices=yes', scopes: SYSTEM, why: 'No disks and no consoles.' },
+  { line: 'DevicePolicy=closed', scopes: SYSTEM, why: 'No disks and no consoles.' },
   { line: 'ProtectClock=yes', scopes: SYSTEM, why: 'The journal relies on the clock.' },
   { line: 'ProtectKernelModules=yes', scopes: SYSTEM, why: 'No code enters the kernel.' },
   { line: 'RemoveIPC=yes', scopes: SYSTEM, why: 'Shared memory of runs does not outlive the service.' },
@@ -92,6 +92,11 @@ export const LEFT_OUT: readonly { readonly directive: string; readonly breaks: s
     breaks: 'bubblewrap makes namespaces; without them there is no tier C.',
   },
   { directive: 'MemoryDenyWriteExecute=yes', breaks: 'V8 compiles to memory that it then runs.' },
+  {
+    directive: 'PrivateDevices=yes',
+    breaks:
+      'The devices of a run would be read-only, which the proof of tier C refuses; DevicePolicy=closed holds instead.',
+  },
   {
     directive: 'ProtectKernelTunables=yes, ProtectKernelLogs=yes, ProtectProc=invisible, ProcSubset=pid',
     breaks: 'They cover parts of /proc, and the kernel then refuses a new /proc in the namespaces of a run.',

@@ -28,8 +28,10 @@ export async function status(invocation: Invocation): Promise<number> {
   print.result(document, () => {
     print.facts([...fileRows(files), ...(units ?? []).map(unitRow)], 12);
     if (units === null && isInstalled) print.line(`${place.manager} does not run here.`);
-    if (serving === null) print.line(`No daemon serves ${state}.`);
-    else {
+    // Another user's state directory is not read; what systemd says of the service is above.
+    if (serving === null) {
+      if (!isActive) print.line(`No daemon serves ${state}.`);
+    } else {
       print.facts([['daemon', `process ${serving.pid} at ${serving.url}, palisade ${serving.version}`]], 12);
       if (serving.version !== edge.version)
         print.note('!', 'yellow', ` this is palisade ${edge.version}; restart the service to serve with it`);
