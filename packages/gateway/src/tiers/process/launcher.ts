@@ -38,7 +38,9 @@ function packageFoldersAbove(folder: string): readonly string[] {
 }
 
 /** The launcher of this machine; there is none for systems other than Linux. */
-export function findLauncher(options: ProbeOptions): Result<Program, Lack> {
+export function findLauncher(
+  options: Pick<ProbeOptions, 'launchers' | 'platform' | 'arch'>,
+): Result<Program, Lack> {
   const { launchers, platform = process.platform, arch = process.arch } = options;
   if (platform !== 'linux') return reject(NO_LINUX);
   if (!('released' in launchers)) return findProgram(launchers, NOT_BUILT);

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadConfig } from '../../../config/load.ts';
 import { CodedError } from '../../../core/coded-error.ts';
@@ -118,14 +118,15 @@ export async function wishOf(
       `Cannot listen on "${listen}": expected ADDRESS:PORT with a number for each, as 127.0.0.1:7433`,
     );
   const named = [flags.workspace ?? []].flat().map((path) => resolve(edge.cwd, String(path)));
-  const launcher = manager === 'systemd' ? await findLauncher() : null;
+  const launcher = manager === 'systemd' ? await serviceLauncher() : null;
   return { scope, program: argv, launcher, stateDir: state, listen, workspaces: named };
 }
 
-async function findLauncher(): Promise<string | null> {
+async function serviceLauncher(): Promise<string | null> {
   const { LAUNCHERS } = await import('../../../open.ts');
-  const found = LAUNCHERS.find((path) => existsSync(path));
-  return found === undefined ? null : realpathSync(found);
+  const { findLauncher } = await import('../../../tiers/process/launcher.ts');
+  const found = findLauncher({ launchers: LAUNCHERS });
+  return found.ok ? realpathSync(found.value.path) : null;
 }
 
 /** Asks the manager where it runs; a refusal of it is an error with its words. */
