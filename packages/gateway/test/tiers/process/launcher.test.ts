@@ -13,7 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
 import { findLauncher, launchersOf } from '../../../src/tiers/process/launcher.ts';
 import { VERSION } from '../../../src/version.ts';
-import { clock, LAUNCHER, machine, openDirectory } from './machine-sample.ts';
+import { LAUNCHER, machine, openDirectory } from './machine-sample.ts';
 
 const NAME = '@palisade/launcher-linux-x64';
 const sha256Of = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -156,7 +156,7 @@ test('findLauncher() in a clone takes the launcher of the set-up, whatever its d
   const url = pathToFileURL(join(base, 'gateway/dist/open.js')).href;
   const find = () => {
     const launchers = launchersOf(url, '../../launcher/dist/palisade-launcher', null);
-    return findLauncher({ clock, launchers, runAs: null });
+    return findLauncher({ launchers });
   };
   expect(find()).toMatchObject({ ok: false, problem: { why: 'the launcher is not built' } });
   copyFileSync('/bin/true', launcher);
