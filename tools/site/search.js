@@ -2,6 +2,7 @@
 
 const MOST = 40;
 const EXCERPT = 220;
+const FOR_CONTRIBUTORS = /^(architecture|changelog|contributing|decisions|dependencies|performance|tour)\b/;
 
 const field = document.querySelector('input[type="search"]');
 const results = document.getElementById('results');
@@ -52,8 +53,8 @@ function scoreOf({ lower, url }, words) {
     if (here === 0) return 0;
     score += here;
   }
-  // Why things were decided, and when they changed, comes after how they are.
-  return /^(decisions|changelog)/.test(url) ? score / 4 : score;
+  // How a thing is comes before how it was built, decided and changed.
+  return FOR_CONTRIBUTORS.test(url) ? score / 4 : score;
 }
 
 /** A whole word counts fully, a part of one too: `egress` finds `--egress-host`. */
