@@ -81,7 +81,7 @@ function listNames(directory: string, problems: PolicyProblem[]): readonly strin
 
 function unreadable(directory: string, code: string): PolicyProblem {
   if (code !== 'ENOENT') return fileProblem('.', `Cannot read "${directory}": ${code}`);
-  const hint = `put the policy files back into "${directory}"`;
+  const hint = `put the policy files back into "${directory}", or run \`palisade init\` where there never were any`;
   return fileProblem('.', 'Cannot read the policies: the directory is missing', hint);
 }
 

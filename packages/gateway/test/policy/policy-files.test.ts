@@ -70,7 +70,7 @@ describe('readPolicyFiles()', () => {
     expect(readPolicyFiles(directory).problems).toMatchObject([
       {
         message: 'Cannot read the policies: the directory is missing',
-        hint: `put the policy files back into "${directory}"`,
+        hint: `put the policy files back into "${directory}", or run \`palisade init\` where there never were any`,
       },
     ]);
   });
