@@ -143,6 +143,7 @@ export type Schemas = {
     readonly trap: readonly {
       readonly function: number;
       readonly name: string | null;
+      readonly source?: string | undefined;
     }[];
   };
   readonly ChangedSkill: Schemas['Skill'] & {

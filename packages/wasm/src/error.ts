@@ -48,6 +48,7 @@ export type WasmErrorFacts = {
   readonly cause?: unknown;
   readonly usage?: Usage;
   readonly frames?: readonly number[];
+  readonly places?: readonly number[];
 };
 
 /** The one error this package throws for what a guest is or does; anything else is our bug. */
@@ -61,6 +62,8 @@ export class WasmError extends Error {
   readonly usage: Usage | undefined;
   /** The functions that were running, the innermost first, by their indices in the module as it was submitted. */
   readonly frames: readonly number[];
+  /** For each of them the offset in the metered module where it was, see `Engine.locate`. */
+  readonly places: readonly number[];
 
   constructor(code: WasmErrorCode, message: string, facts: WasmErrorFacts = {}) {
     const where = facts.offset === undefined ? '' : ` (at byte ${facts.offset})`;
@@ -70,5 +73,6 @@ export class WasmError extends Error {
     this.detail = facts.detail;
     this.usage = facts.usage;
     this.frames = facts.frames ?? [];
+    this.places = facts.places ?? [];
   }
 }

@@ -28,3 +28,10 @@ export { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from './limits.ts
 export { METER_VERSION, type Metered, type MeterOptions, meter } from './meter/meter.ts';
 export type { Form } from './meter/plan.ts';
 export { functionNames } from './read/names.ts';
+export {
+  hasSourcePlaces,
+  type SourcePlace,
+  sourcePlaces,
+  withoutSourcePlaces,
+  withSourceMap,
+} from './read/source-places.ts';

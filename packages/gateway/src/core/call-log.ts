@@ -19,8 +19,14 @@ export type HostDenial = {
   readonly times: number;
 };
 
-/** A function that was running when the guest trapped; null: its module has no name for it. */
-export type TrapFrame = { readonly function: number; readonly name: string | null };
+/** A function that was running when the guest trapped. */
+export type TrapFrame = {
+  readonly function: number;
+  /** Null: its module has no name for it. */
+  readonly name: string | null;
+  /** The file and the line, as in `src/skill.c:12`, where the module was built for debugging. */
+  readonly source?: string | undefined;
+};
 
 export type CallLog = {
   readonly lines: readonly LogLine[];
@@ -51,7 +57,11 @@ export function safeLog(log: CallLog, redact: (value: Json) => Json): CallLog {
       ...each,
       argument: each.argument === null ? null : shown(String(redact(each.argument))),
     })),
-    trap: log.trap.map(({ name, ...at }) => ({ ...at, name: name === null ? null : shown(name) })),
+    trap: log.trap.map(({ name, source, ...at }) => ({
+      ...at,
+      name: name === null ? null : shown(name),
+      ...(source === undefined ? {} : { source: shown(source) }),
+    })),
   };
 }
 
@@ -61,14 +71,47 @@ function shown(text: string): string {
 
 const MOST_SHOWN_CHARS = 120;
 
-/** The functions of a trap in words, as in `in "parse" (function 12), called by function 3`; empty without one. */
+/**
+ * The functions of a trap in words, as in `in "parse" (function 12) at src/skill.c:30, called by function 3`; empty without
+ * one.
+ */
 export function trapInWords(trap: readonly TrapFrame[]): string {
-  const [first, ...callers] = trap.map(({ name, function: index }) =>
-    name === null ? `function ${index}` : `${quote(name)} (function ${index})`,
-  );
+  const [first, ...callers] = trap.map(({ name, function: index, source }) => {
+    const which = name === null ? `function ${index}` : `${quote(name)} (function ${index})`;
+    return source === undefined ? which : `${which} at ${shown(source)}`;
+  });
   if (first === undefined) return '';
-  const by = callers.slice(0, SHOWN_CALLERS).map((caller) => `, called by ${caller}`);
-  return `in ${first}${by.join('')}`;
+  // What a language adds to a program says little to its author; the callers behind it do.
+  const own = callers.filter((_, index) => !isOfRuntime(trap[index + 1]));
+  const by = (own.length === 0 ? callers : own).slice(0, SHOWN_CALLERS);
+  return `in ${first}${by.map((caller) => `, called by ${caller}`).join('')}`;
+}
+
+/** Functions of the libraries of languages, by their names and by where their sources lie. */
+const RUNTIME_NAME = /^(?:<?(?:std|core|alloc|panic_abort)::|__?rust_|rust_|~lib\/)/;
+const RUNTIME_SOURCE = /^(?:\/|~lib\/)/;
+
+function isOfRuntime(frame: TrapFrame | undefined): boolean {
+  return RUNTIME_NAME.test(frame?.name ?? '') || RUNTIME_SOURCE.test(frame?.source ?? '');
+}
+
+const LEGACY_RUST = /^_ZN(?:\d+[\w.$]+)+17h[0-9a-f]{16}E$/;
+
+/** A name as its author writes it: those of Rust lose their lengths and their digest. */
+export function readableName(name: string): string {
+  if (!LEGACY_RUST.test(name)) return name;
+  const parts: string[] = [];
+  let rest = name.slice('_ZN'.length);
+  for (let found = /^\d+/.exec(rest); found !== null; found = /^\d+/.exec(rest)) {
+    const [digits] = found;
+    parts.push(rest.slice(digits.length, digits.length + Number(digits)));
+    rest = rest.slice(digits.length + Number(digits));
+  }
+  return parts
+    .slice(0, -1)
+    .join('::')
+    .replaceAll('..', '::')
+    .replace(/\$u7b\$\$u7b\$closure\$u7d\$\$u7d\$/g, '{closure}');
 }
 
 const SHOWN_CALLERS = 2;

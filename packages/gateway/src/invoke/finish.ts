@@ -179,7 +179,14 @@ export function appendEnding(records: Records, tx: Transaction, facts: CallFacts
 function notesOf({ denied, deniedMore, trap }: CallLog): { readonly [key: string]: Json } {
   return {
     ...(denied.length === 0 ? {} : { denied: denied.map((each) => ({ ...each })), deniedMore }),
-    ...(trap.length === 0 ? {} : { trap: trap.map((frame) => ({ ...frame })) }),
+    ...(trap.length === 0
+      ? {}
+      : {
+          trap: trap.map(({ source, ...frame }) => ({
+            ...frame,
+            ...(source === undefined ? {} : { source }),
+          })),
+        }),
   };
 }
 

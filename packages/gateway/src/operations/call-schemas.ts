@@ -21,7 +21,7 @@ export const callLog = z
       .describe('The host calls that it was denied.'),
     deniedMore: z.int().describe('Denials beside those in the list.'),
     trap: z
-      .array(z.object({ function: z.int(), name: z.string().nullable() }))
+      .array(z.object({ function: z.int(), name: z.string().nullable(), source: z.string().optional() }))
       .describe('The functions that were running when it trapped, the innermost first.'),
   })
   .meta({ id: 'CallLog' });

@@ -1,6 +1,15 @@
 import type { CallLog } from '../core/call-log.ts';
-import { anyText, list, object, orNull, readJson, whole } from '../core/json-shape.ts';
-import { flag } from '../core/shape.ts';
+import {
+  anyText,
+  ifPresent,
+  list,
+  looseObject,
+  object,
+  orNull,
+  readJson,
+  whole,
+} from '../core/json-shape.ts';
+import { flag, required } from '../core/shape.ts';
 import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 import type { ResultTables } from './keys.ts';
 
@@ -19,7 +28,12 @@ const LOG = object({
     }),
   ),
   deniedMore: whole,
-  trap: list(object({ function: whole, name: orNull(anyText) })),
+  trap: list(
+    looseObject({
+      ...{ function: required(whole), name: required(orNull(anyText)) },
+      source: ifPresent(anyText),
+    }),
+  ),
 });
 
 /** More than the longest log that is kept. */

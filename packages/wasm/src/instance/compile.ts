@@ -1,6 +1,6 @@
 import { WasmError } from '../error.ts';
 import type { Limits } from '../limits.ts';
-import { meter } from '../meter/meter.ts';
+import { type MeterOptions, meter } from '../meter/meter.ts';
 import type { Form } from '../meter/plan.ts';
 import type { WasmModule } from '../read/module.ts';
 import { digest, writeHex } from './digest.ts';
@@ -43,19 +43,9 @@ export async function compile(
   key: Uint8Array,
   parts: KeyParts,
 ): Promise<Compilation> {
-  const { limits, form, isDeterministic, prices } = parts;
+  const { limits, isDeterministic, prices } = parts;
   const hostFuel = fuelByName(prices);
-  const metered = meter(bytes, {
-    limits,
-    form,
-    deterministic: isDeterministic,
-    memories: 'import',
-    start: 'defer',
-    renewal: true,
-    // Boundary: V8 would write names of the guest into its stacks, which are read.
-    names: 'drop',
-    hostFuel,
-  });
+  const metered = meter(bytes, meterTerms(parts));
   requireForeignNames(metered.module);
   const hostCharged = nameImports(metered.module, metered.chargedByHost);
   const outline = outlineOf(metered.bytes, {
@@ -74,6 +64,26 @@ export async function compile(
     isDeterministic,
   });
   return completeCompilation({ recipe, parts, key, file, seal, isKept: true });
+}
+
+/** How modules are metered that this engine compiles. */
+export function meterTerms({
+  limits,
+  form,
+  isDeterministic,
+  prices,
+}: Omit<KeyParts, 'moduleDigest'>): MeterOptions {
+  return {
+    limits,
+    form,
+    deterministic: isDeterministic,
+    memories: 'import',
+    start: 'defer',
+    renewal: true,
+    // Boundary: V8 would write names of the guest into its stacks, which are read.
+    names: 'drop',
+    hostFuel: fuelByName(prices),
+  };
 }
 
 /** The fuel of each host function as the meter takes it. */

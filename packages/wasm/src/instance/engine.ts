@@ -14,11 +14,12 @@
  * clock but the one it was passed.
  */
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
+import { locate } from '../meter/locate.ts';
 import { DEFAULT_FORM } from '../meter/meter.ts';
 import type { Form } from '../meter/plan.ts';
 import { Cache, type CacheBounds } from './cache.ts';
 import { Capacity, type Occupancy } from './capacity.ts';
-import { type Compilation, type CompiledModule, compile } from './compile.ts';
+import { type Compilation, type CompiledModule, compile, meterTerms } from './compile.ts';
 import { copyBytes } from './copy-bytes.ts';
 import { digest, writeHex } from './digest.ts';
 import type { Expected } from './disk-form.ts';
@@ -59,6 +60,11 @@ export type Engine = {
   readonly limits: Limits;
   /** Meters and compiles a module, or returns the cached one. The bytes may be changed as soon as this returns. */
   compile(bytes: Uint8Array, options?: CompileOptions): Promise<CompiledModule>;
+  /**
+   * From the `places` of a failure to offsets in the module, compiled with these options; null where there is none. It takes as
+   * long as compiling it.
+   */
+  locate(bytes: Uint8Array, places: readonly number[], options?: CompileOptions): readonly (number | null)[];
   /** A module from its disk form, checked against the digest (and the seal) that the caller remembers. */
   revive(serialised: Uint8Array, expected: Expected): Promise<CompiledModule>;
   instantiate(compiled: CompiledModule, options?: InstanceOptions): Instance;
@@ -117,6 +123,14 @@ export function createEngine(options: EngineOptions = {}): Engine {
       };
       const key = await keyOf(parts);
       return remember(await cache.get(writeHex(key), () => compile(bytes, key, parts)));
+    },
+    locate(
+      raw: Uint8Array,
+      places: readonly number[],
+      { limits: wanted = {}, hosts = NO_HOSTS }: CompileOptions = {},
+    ) {
+      const terms = { limits: narrowLimits(limits, wanted), form, isDeterministic, prices: hosts.prices() };
+      return locate(raw, meterTerms(terms), places);
     },
     async revive(serialised: Uint8Array, expected: Expected) {
       // Not cached by key: a file is trusted by the caller that passed it, not by everyone who compiles that module.

@@ -13,7 +13,7 @@ export function failureOf(state: CallState, thrown: unknown): unknown {
   if (why === 1) return outOfFuel(state);
   if (why === 2) {
     const message = 'Cannot finish call: its stack is used up, expected fewer calls inside each other';
-    return new WasmError('stack', message, { cause: thrown, usage: usageOf(state), frames: frames() });
+    return new WasmError('stack', message, { cause: thrown, usage: usageOf(state), ...frames() });
   }
   const code = classifyTrap(thrown);
   // The meter brings the count up to date before an `unreachable`; other traps it cannot foresee.
@@ -24,7 +24,7 @@ export function failureOf(state: CallState, thrown: unknown): unknown {
   return new WasmError(code, `Cannot finish call: V8 stopped the guest with "${reason}"`, {
     cause: thrown,
     usage,
-    frames: frames(),
+    ...frames(),
     // The machine's own stack, which our count should never let overflow.
     ...(code === 'stack' ? { detail: 'machine' } : {}),
   });

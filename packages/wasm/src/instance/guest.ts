@@ -122,7 +122,7 @@ export class GuestView implements Guest {
   #outOfBounds(start: number, count: number, size: number): WasmError {
     const frames = framesOf(this.#state.recipe.origins, new Error('where the guest is'));
     const message = `Cannot reach ${count} bytes at ${start}: the memory has ${size}, expected them to lie inside`;
-    return this.#raise(new WasmError('out-of-bounds', message, { usage: usageOf(this.#state), frames }));
+    return this.#raise(new WasmError('out-of-bounds', message, { usage: usageOf(this.#state), ...frames }));
   }
 
   #raise(error: WasmError): WasmError {

@@ -32,6 +32,8 @@ export class Emitter {
   #movedTo = 0;
   #units = 0;
   #nanLocals: number[] = [];
+  /** Of the current function, where it is wanted: runs of three numbers, see locate.ts. */
+  #runs: number[] | null = null;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -40,7 +42,8 @@ export class Emitter {
   }
 
   /** The metered body of a function, valid until the next call. `protocol` says how it gets the counter. */
-  emit(index: number, protocol: number): Sink {
+  emit(index: number, protocol: number, runs: number[] | null = null): Sink {
+    this.#runs = runs;
     const { module } = this.#plan;
     const body = 2 * (index - module.importedFunctions);
     const start = module.bodies[body] ?? 0;
@@ -120,10 +123,13 @@ export class Emitter {
     let copied = start;
     for (let site = 0; site < flow.sites; site += 1) {
       const at = flow.siteAt[site] ?? 0;
+      this.#runs?.push(this.#write.length, copied, 1);
       this.#write.copy(bytes, copied, at);
+      this.#runs?.push(this.#write.length, at, 0);
       copied = flow.siteEnd[site] ?? at;
       this.#writeSite(flow.siteKind[site] ?? 0, site, at, copied);
     }
+    this.#runs?.push(this.#write.length, copied, 1);
     this.#write.copy(bytes, copied, end);
   }
 

@@ -47,6 +47,8 @@ export type MeterOptions = {
   readonly initialFuel?: number;
   /** Fuel of one call of an import, by `module.name`. */
   readonly hostFuel?: Readonly<Record<string, number>>;
+  /** Called with the runs of each rewritten function, see `locate`. */
+  readonly onBody?: (index: number, runs: readonly number[]) => void;
 };
 
 export type Metered = {
@@ -85,7 +87,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
   const deferStart = options.start === 'defer';
   const output = writeModule({
     plan,
-    code: rewriteAll(plan),
+    code: rewriteAll(plan, options.onBody),
     controls,
     memories,
     tables: extents(module.tables, limits.tableElements),
@@ -171,7 +173,7 @@ function addWrappers(plan: Plan): void {
 }
 
 /** Rewrites every body. A prepaid function that is also exported or referenced has a metered copy at its old index. */
-function rewriteAll(plan: Plan): Sink {
+function rewriteAll(plan: Plan, onBody: MeterOptions['onBody']): Sink {
   const { module } = plan;
   const emitter = new Emitter(plan);
   const isOpen = openFunctions(plan);
@@ -189,7 +191,9 @@ function rewriteAll(plan: Plan): Sink {
       code.copy(body, 0, body.length);
       continue;
     }
-    const body = emitter.emit(index, protocol === PROTOCOLS.thread ? protocol : PROTOCOLS.local);
+    const runs: number[] | null = onBody === undefined ? null : [];
+    const body = emitter.emit(index, protocol === PROTOCOLS.thread ? protocol : PROTOCOLS.local, runs);
+    if (runs !== null) onBody?.(index, runs);
     requireSize(index, body.length);
     code.sized(body);
     requireTotal(code.length, plan.limits.moduleBytes);

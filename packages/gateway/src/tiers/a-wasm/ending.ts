@@ -5,12 +5,18 @@ import type { FailedCode } from '../../core/outcome.ts';
 import type { EngineFacts } from '../../core/recording.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { RunEnding } from '../tier.ts';
-import { type DoneHead, type GuestLimits, type ModuleRefusal, readFormHead } from './engine/protocol.ts';
+import {
+  type DoneHead,
+  type GuestLimits,
+  type LocatedHead,
+  type ModuleRefusal,
+  readFormHead,
+} from './engine/protocol.ts';
 import type { PrepareEnd } from './engine-process.ts';
 import { isSealed } from './modules.ts';
 
 const ENDINGS: ReadonlySet<unknown> = new Set(['returned', 'failed', 'trapped']);
-const MOST_FRAMES = 8;
+const MOST_FRAMES = 16;
 const FORM = /^[a-z]{1,16}$/;
 
 /**
@@ -19,8 +25,19 @@ const FORM = /^[a-z]{1,16}$/;
  */
 export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null {
   if (typeof raw !== 'object' || raw === null) return null;
-  const { ending, code, message, detail, fuelUsed, isExact, peakMemoryBytes, isLogCut, engine, frames } =
-    raw as Partial<Record<keyof DoneHead, unknown>>;
+  const {
+    ending,
+    code,
+    message,
+    detail,
+    fuelUsed,
+    isExact,
+    peakMemoryBytes,
+    isLogCut,
+    engine,
+    frames,
+    places,
+  } = raw as Partial<Record<keyof DoneHead, unknown>>;
   const isSound =
     ENDINGS.has(ending) &&
     [code, message, detail].every((text) => text === undefined || typeof text === 'string') &&
@@ -30,7 +47,7 @@ export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null
     peakMemoryBytes <= limits.memoryBytes &&
     [isExact, isLogCut].every((flag) => typeof flag === 'boolean') &&
     (engine === undefined || isEngineFacts(engine)) &&
-    (frames === undefined || isFrames(frames));
+    [frames, places].every((each) => each === undefined || isFrames(each));
   return isSound ? (raw as DoneHead) : null;
 }
 
@@ -48,6 +65,21 @@ function readRefused(raw: unknown): ModuleRefusal | null {
   const { code, message, detail } = raw as Partial<Record<keyof ModuleRefusal, unknown>>;
   if (typeof code !== 'string' || typeof message !== 'string') return null;
   return { code, message, ...(typeof detail === 'string' ? { detail } : {}) };
+}
+
+const MOST_FILE_CHARS = 256;
+
+/** The lines of places, or null where they are invalid; a path that is too long to show is left out. */
+export function readLocated(raw: unknown, count: number): LocatedHead['lines'] | null {
+  const { lines } = (raw ?? {}) as { readonly lines?: unknown };
+  if (!Array.isArray(lines) || lines.length !== count) return null;
+  const isSound = lines.every(
+    (each) => each === null || (typeof each?.file === 'string' && isWhole(each.line) && each.line > 0),
+  );
+  if (!isSound) return null;
+  return lines.map((each) =>
+    each === null || each.file.length > MOST_FILE_CHARS ? null : { file: each.file, line: each.line },
+  );
 }
 
 /** Boundary: names are looked up for them, so there are only a few. */

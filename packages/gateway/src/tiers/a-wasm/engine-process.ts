@@ -1,6 +1,6 @@
 import type { HeldRun } from '../process/proof.ts';
 import type { Denial } from './denials.ts';
-import { readDoneHead, readPrepared } from './ending.ts';
+import { readDoneHead, readLocated, readPrepared } from './ending.ts';
 import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import {
   type CallHead,
@@ -9,6 +9,8 @@ import {
   FrameReader,
   frameOf,
   LOG_LINE_BYTES,
+  type LocatedHead,
+  type LocateHead,
   type LogHead,
   MOST_REQUEST_BYTES,
   type ModuleRefusal,
@@ -58,6 +60,8 @@ export type PrepareEnd =
   | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
   | EngineGone;
 
+type Lines = LocatedHead['lines'] | null;
+
 /** Many times the longest head that an engine sends. */
 const MOST_HEAD_BYTES = 64 * 1024;
 const FRAME_BYTES = MOST_HEAD_BYTES + 64;
@@ -89,6 +93,7 @@ export class EngineProcess {
   readonly #known = new Set<string>();
   #running: Running | null = null;
   #onPrepared: ((end: PrepareEnd) => void) | null = null;
+  #locating: { readonly count: number; readonly settle: (lines: Lines) => void } | null = null;
   #onReady: (isReady: boolean) => void = () => undefined;
   #isReady = false;
   #isGone = false;
@@ -122,7 +127,7 @@ export class EngineProcess {
   }
 
   get #isBusy(): boolean {
-    return this.#running !== null || this.#onPrepared !== null;
+    return this.#running !== null || this.#onPrepared !== null || this.#locating !== null;
   }
 
   get why(): string {
@@ -160,6 +165,17 @@ export class EngineProcess {
     });
   }
 
+  /** The lines of places of a trap in a module; null where the engine does not tell them. */
+  locate(module: Uint8Array, head: LocateHead): Promise<Lines> {
+    if (this.#isBusy) throw new TypeError('Cannot locate trap: the engine has a call');
+    if (this.#isGone) return Promise.resolve(null);
+    return new Promise((settle) => {
+      this.#locating = { count: head.places.length, settle };
+      this.#reader.mostBytes = FRAME_BYTES;
+      this.#ends.send.write(frameOf('locate', head, module));
+    });
+  }
+
   end(why: string): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -170,6 +186,7 @@ export class EngineProcess {
     this.#ends.receive.destroy();
     this.#finish({ kind: 'gone', why });
     this.#finishPreparing({ kind: 'gone', why });
+    this.#finishLocating(null);
   }
 
   #hand({ key, form: { bytes, ...head } }: EngineModule): void {
@@ -189,6 +206,8 @@ export class EngineProcess {
     const running = this.#running;
     if (frame.kind === 'ready' && !this.#isReady) this.#begin();
     else if (frame.kind === 'prepared' && this.#onPrepared !== null && !this.#isGone) this.#conclude(frame);
+    else if (frame.kind === 'located' && this.#locating !== null && !this.#isGone)
+      this.#concludeLocating(frame.head, this.#locating.count);
     // Boundary: one request at a time, and nothing before its answer, however fast the engine sends.
     else if (running === null || running.isWaiting || this.#isGone) this.end('it sent a frame out of turn');
     // Boundary: an engine that keeps requesting without reading its answers would fill the memory of the gateway.
@@ -215,6 +234,18 @@ export class EngineProcess {
     const end = readPrepared(head, bytes);
     if (end === null) this.end('it sent an invalid frame');
     else this.#finishPreparing(end);
+  }
+
+  #concludeLocating(head: unknown, count: number): void {
+    const lines = readLocated(head, count);
+    if (lines === null) this.end('it sent an invalid frame');
+    else this.#finishLocating(lines);
+  }
+
+  #finishLocating(lines: Lines): void {
+    const locating = this.#locating;
+    this.#locating = null;
+    locating?.settle(lines);
   }
 
   #finishPreparing(end: PrepareEnd): void {

@@ -17,7 +17,7 @@ import { replaceFile, writePrivateFile } from '../out-file.ts';
 import { counted, type Printer, printError, printProblem } from '../printer.ts';
 import { checkFolder } from '../skill/check-folder.ts';
 import { folderOf } from '../skill/folder.ts';
-import { openNamedPackage, type PackageFile, packageOf, packFolder } from '../skill/package-file.ts';
+import { openNamedPackage, type PackageFile, packageOf, packForOthers } from '../skill/package-file.ts';
 import { printCase } from '../skill/print-build.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -79,18 +79,30 @@ function printCases(print: Printer, skill: string, results: readonly CaseResult[
 
 export async function pack(invocation: Invocation): Promise<number> {
   const { print, edge } = invocation;
-  const { bytes, pkg } = packFolder(folderOf(invocation));
+  const { bytes, pkg, stripped } = packForOthers(folderOf(invocation));
   const { id, version } = pkg.manifest;
   // Without its publisher: ids and versions are plain, so the name cannot point to another folder.
   const name = id.slice(id.indexOf('.') + 1).replaceAll('.', '-');
   const out = textOf(invocation, 'out') ?? `${name}-${version}.skill`;
   replaceFile(resolve(edge.cwd, out), bytes);
   const { artifact } = pkg;
-  const about = { file: out, skill: id, version, bytes: bytes.length, artifact, entries: entryRows(pkg) };
+  const about = {
+    file: out,
+    skill: id,
+    version,
+    bytes: bytes.length,
+    artifact,
+    entries: entryRows(pkg),
+    stripped,
+  };
   return print.result(about, () => {
     print.styled('green', 'packed', `  ${id} ${version} into ${out}`);
     print.line(`  ${bytes.length} bytes, sha256 ${artifact}`);
     printEntries(print, pkg);
+    if (stripped.length > 0)
+      print.note(
+        `The lines of sources were left out of ${stripped.join(', ')}. For the bytes that others build, run \`palisade skill build\` first.`,
+      );
     print.next(`palisade skill sign ${shellWord(out)} --key FILE`);
   });
 }

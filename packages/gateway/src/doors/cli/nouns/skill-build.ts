@@ -41,7 +41,13 @@ function buildAll(
 ): Promise<readonly BuiltModule[]> {
   const { print } = invocation;
   return withGateway(invocation, async (gateway) => {
-    const builder = openBuilder({ invocation, gateway, folder, build });
+    const builder = openBuilder({
+      invocation,
+      gateway,
+      folder,
+      build,
+      isDebug: invocation.flags.debug === true,
+    });
     try {
       const built: BuiltModule[] = [];
       for (const pair of build.modules) {

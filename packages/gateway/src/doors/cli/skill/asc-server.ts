@@ -21,17 +21,18 @@ for await (const line of createInterface({ input: process.stdin })) {
   const sources = new Map(Object.entries(files));
   const [stdout, stderr] = [asc.createMemoryStream(), asc.createMemoryStream()];
   const pathOf = (name, base) => resolve(base, name);
-  let module = null;
+  let [module, map] = [null, null];
   const { error } = await asc.main(words, {
     stdout,
     stderr,
     readFile: (name, base) => sources.get(relative('.', pathOf(name, base))) ?? shown(pathOf(name, base)),
     writeFile: (name, contents, base) => {
       if (pathOf(name, base) === resolve(out)) module = Buffer.from(contents).toString('base64');
+      if (pathOf(name, base) === resolve(\`\${out}.map\`)) map = String(contents);
     },
     listFiles: () => [],
   });
   const text = \`\${stdout}\${stderr}\`;
-  process.stdout.write(\`\${JSON.stringify({ id, ok: !error, module, text })}\\n\`);
+  process.stdout.write(\`\${JSON.stringify({ id, ok: !error, module, map, text })}\\n\`);
 }
 `;

@@ -5,6 +5,7 @@
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { withSourceMap } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import { anyText, object, orNull, readJson, whole } from '../../../core/json-shape.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
@@ -38,7 +39,7 @@ const SERVER = 'compiler.mjs';
 const MOST_ANSWER_BYTES = 2 * PACKAGE_LIMITS.entryBytes;
 const MOST_SOURCE_BYTES = 16 * 1024 * 1024;
 
-const ANSWER = object({ id: whole, ok: flag, module: orNull(anyText), text: anyText });
+const ANSWER = object({ id: whole, ok: flag, module: orNull(anyText), map: orNull(anyText), text: anyText });
 
 type SessionBench = BuildBench & { readonly files: () => FolderState };
 
@@ -62,7 +63,10 @@ export function openAscSession(bench: SessionBench): ModuleBuilder {
 }
 
 type Waiting = { readonly id: number; readonly settle: (answer: Answer | null) => void };
-type Answer = { readonly ok: boolean; readonly module: string | null; readonly text: string };
+type Answer = Readonly<Record<'module' | 'map', string | null>> & {
+  readonly ok: boolean;
+  readonly text: string;
+};
 
 class AscProcess {
   readonly #bench: SessionBench;
@@ -99,16 +103,17 @@ class AscProcess {
   }
 
   async build(pair: ModulePair): Promise<BuiltModule> {
-    const { gateway, folder } = this.#bench;
+    const { gateway, folder, isDebug } = this.#bench;
     const startedMs = gateway.clock.monotonicMs();
     const { words } = this.#found.compiler;
     const { guest, packages } = this.#found;
-    const args = words({ source: pair.source, out: OUT, guest, packages, wit: '' });
+    const args = words({ source: pair.source, out: OUT, guest, packages, wit: '', isDebug });
     const answer = await this.#ask({ words: args, out: OUT, files: this.#sources() });
     const what = `Cannot build "${pair.module}" from "${pair.source}": asc found errors, expected none`;
     if (!answer.ok) throw new BuildFailure(what, this.#callId, answer.text);
     if (answer.module === null) throw noModule(pair, this.#callId, answer.text);
-    const kept = keepModule(folder, pair, Buffer.from(answer.module, 'base64'));
+    const module = Buffer.from(answer.module, 'base64');
+    const kept = keepModule(folder, pair, answer.map === null ? module : withSourceMap(module, answer.map));
     const wallMs = Math.ceil(gateway.clock.monotonicMs() - startedMs);
     return { ...kept, callId: this.#callId, wallMs, findings: [] };
   }

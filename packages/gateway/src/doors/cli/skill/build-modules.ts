@@ -4,6 +4,7 @@
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { withSourceMap } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import { type Digest, digestBytes } from '../../../core/digest.ts';
 import type { Outcome } from '../../../core/outcome.ts';
@@ -20,6 +21,8 @@ import { type FoundCompiler, findCompiler, showToJail } from './find-compiler.ts
 import { readRegular, writeFolderFile } from './folder.ts';
 
 const UNFINISHED = 'module.wasm';
+/** What is behind the name of a module in that of its source map. */
+const MAP = '.map';
 
 export type ModulePair = ManifestBuild['modules'][number];
 
@@ -55,10 +58,12 @@ export type BuildBench = {
   readonly gateway: Opened<Gateway>;
   readonly folder: string;
   readonly build: ManifestBuild;
+  /** Whether modules say which lines they were made of. */
+  readonly isDebug: boolean;
 };
 
 /** A builder that starts the compiler for each module. */
-export function openBuilder({ invocation, gateway, folder, build }: BuildBench): ModuleBuilder {
+export function openBuilder({ invocation, gateway, folder, build, isDebug }: BuildBench): ModuleBuilder {
   const { edge, stateDir } = invocation;
   const { config } = gateway;
   const where = { folder, searchPath: config.process.searchPath };
@@ -69,7 +74,7 @@ export function openBuilder({ invocation, gateway, folder, build }: BuildBench):
   const forbidden = new ForbiddenPlaces({ stateDir: stateDir.path, home: edge.env.home });
   const argumentsFor = (module: string) => {
     const source = build.modules.find((each) => each.module === module)?.source;
-    return source === undefined ? null : compilerArguments(found, scratch, { folder, source, out });
+    return source === undefined ? null : compilerArguments(found, scratch, { folder, source, out, isDebug });
   };
   const tool = buildTool({ found, folder, config, clock: edge.clock, forbidden, argumentsFor });
   const line = { ...gateway, registry: gateway.registry.with([tool]) };
@@ -93,13 +98,22 @@ function scratchOr(folder: string, undo: () => void): ScratchFolder {
   }
 }
 
-type Paths = { readonly folder: string; readonly source: string; readonly out: string };
+type Paths = {
+  readonly folder: string;
+  readonly source: string;
+  readonly out: string;
+  readonly isDebug: boolean;
+};
 
 /** The arguments of the compiler for a module; the WIT world of a component is written on the way. */
-function compilerArguments(found: FoundCompiler, scratch: ScratchFolder, { folder, source, out }: Paths) {
+function compilerArguments(
+  found: FoundCompiler,
+  scratch: ScratchFolder,
+  { folder, source, out, isDebug }: Paths,
+) {
   const { compiler, guest, packages } = found;
   const wit = compiler.hasWorld ? layOutWorld(scratch, { folder, source, guest }) : '';
-  return compiler.words({ source, out, guest, packages, wit });
+  return compiler.words({ source, out, guest, packages, wit, isDebug });
 }
 
 type BuildJob = Pick<Paths, 'folder' | 'out'> & { readonly pair: ModulePair; readonly compiler: string };
@@ -119,9 +133,15 @@ async function buildModule(
   const path = join(folder, out);
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
     throw noModule(pair, callId, printedBy(outcome));
-  const bytes = readRegular(path, pair.module);
+  const bytes = withMap(readRegular(path, pair.module), `${path}${MAP}`);
   const { findings = [] } = outputOf(outcome);
   return { ...keepModule(folder, pair, bytes), callId, wallMs: usage.wallMs, findings };
+}
+
+/** The module with the source map that a compiler wrote next to it, if it did. */
+function withMap(module: Uint8Array, path: string): Uint8Array {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return module;
+  return withSourceMap(module, Buffer.from(readRegular(path, 'the source map')).toString('utf8'));
 }
 
 export function noModule({ module }: ModulePair, callId: string, output: string): BuildFailure {

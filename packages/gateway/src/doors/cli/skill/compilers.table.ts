@@ -16,6 +16,8 @@ type BuildPlaces = {
   readonly packages: string;
   /** The WIT world of a component with all that it includes. */
   readonly wit: string;
+  /** Whether the module is to say which lines it was made of, in sections or in a source map next to it. */
+  readonly isDebug: boolean;
 };
 
 export type Compiler = {
@@ -44,9 +46,11 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     name: 'asc',
     from: { package: 'assemblyscript', script: 'bin/asc.js' },
     install: 'npm install --save-dev assemblyscript @palisade/guest',
-    words: ({ source, out, guest, packages }) => [
+    words: ({ source, out, guest, packages, isDebug }) => [
       ...[source, '--config', `${guest}/asconfig.json`],
-      ...['--path', packages, '--outFile', out],
+      // Names of functions, without which a trap says little; nothing else changes.
+      ...['--debug', '--path', packages, '--outFile', out],
+      ...(isDebug ? ['--sourceMap'] : []),
     ],
     reads: ['guest', 'packages'],
     hasWorld: false,
@@ -57,9 +61,10 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     name: 'clang',
     from: { program: 'clang', beside: ['wasm-ld'] },
     install: 'apt-get install clang lld',
-    words: ({ source, out, guest }) => [
+    words: ({ source, out, guest, isDebug }) => [
       ...['--target=wasm32', '-nostdlib', '-O2', '-mbulk-memory', '-I', `${guest}/include`],
       ...['-Wl,--no-entry', '-Wl,--stack-first', '-Wall', '-Wextra', '-Werror', source, '-o', out],
+      ...(isDebug ? ['-g'] : []),
     ],
     reads: ['guest'],
     hasWorld: false,
@@ -71,10 +76,15 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     from: { program: 'tinygo', beside: ['go'] },
     install: 'apt-get install golang-go ./tinygo.deb',
     note: 'tinygo.deb is a package from https://github.com/tinygo-org/tinygo/releases, of version 0.34 or newer.',
-    words: ({ source, out }) => [
+    words: ({ source, out, isDebug }) => [
       // Without a system below it, nothing of WASI is imported.
       ...['build', '-target=wasm-unknown', '-buildmode=c-shared', '-scheduler=none', '-gc=leaking'],
-      ...['-panic=trap', '-opt=z', '-no-debug', "-ldflags=-extldflags '-z stack-size=65536'"],
+      ...[
+        '-panic=trap',
+        '-opt=z',
+        ...(isDebug ? [] : ['-no-debug']),
+        "-ldflags=-extldflags '-z stack-size=65536'",
+      ],
       // It builds packages, which are folders.
       ...['-o', out, `./${posix.dirname(source)}`],
     ],
@@ -120,9 +130,10 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     name: 'rustc',
     from: { program: 'rustc', beside: ['wasm-ld'] },
     install: 'apt-get install rustc libstd-rust-dev-wasm32 lld',
-    words: ({ source, out }) => [
+    words: ({ source, out, isDebug }) => [
       ...['--edition', '2021', '--target', 'wasm32-unknown-unknown', '--crate-type', 'cdylib'],
-      ...['-C', 'opt-level=s', '-C', 'lto=fat', '-C', 'panic=abort', '-C', 'strip=symbols'],
+      ...['-C', 'opt-level=s', '-C', 'lto=fat', '-C', 'panic=abort'],
+      ...['-C', isDebug ? 'debuginfo=1' : 'strip=debuginfo'],
       ...['-D', 'warnings', '--crate-name', 'skill', source, '-o', out],
     ],
     // Its library is a file of the skill.

@@ -100,7 +100,7 @@ export class DevSession {
     if (isSame && this.#isBuilt && changed.every((path) => NOT_BUILT.test(path))) return;
     if (!isSame) {
       await this.close();
-      const bench = { invocation, gateway, folder, build, files: () => this.#files };
+      const bench = { invocation, gateway, folder, build, isDebug: true, files: () => this.#files };
       const open = build.language === 'assemblyscript' ? openAscSession : openBuilder;
       this.#builder = { key, builder: open(bench) };
       this.#ours = new Set(build.modules.map(({ module }) => module));

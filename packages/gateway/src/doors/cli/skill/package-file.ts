@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { withoutSourcePlaces } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import { shellWord } from '../../../core/hostile-text.ts';
 import { orElse } from '../../../core/result.ts';
@@ -7,6 +8,7 @@ import { readCases } from '../../../invoke/skills/run-cases.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
+import type { Entries } from '../../../skills/package/skill-package.ts';
 import { parseVersion } from '../../../skills/semver.ts';
 import { VERSION } from '../../../version.ts';
 import { type Bound, readNamed, wrongUsage } from '../input.ts';
@@ -76,8 +78,21 @@ export async function openNamedPackage(invocation: Invocation, given: string) {
 
 /** The package that a folder makes; nothing is written. */
 export function packFolder(folder: string): PackageFile {
-  const manifest = manifestOf(folder);
-  const files = collectFiles(folder, manifest);
+  return packFiles(folder, collectFiles(folder, manifestOf(folder)));
+}
+
+/** The package of a folder for others: its modules do not say which lines they were made of, only names. */
+export function packForOthers(folder: string): PackageFile & { readonly stripped: readonly string[] } {
+  const stripped: string[] = [];
+  const files = [...collectFiles(folder, manifestOf(folder))].map(([path, bytes]) => {
+    const bare = path.endsWith('.wasm') ? withoutSourcePlaces(bytes) : bytes;
+    if (bare !== bytes) stripped.push(path);
+    return [path, bare] as const;
+  });
+  return { ...packFiles(folder, new Map(files)), stripped };
+}
+
+function packFiles(folder: string, files: Entries): PackageFile {
   try {
     const bytes = packSkill(files, { palisade: VERSION });
     const pkg = openPackage(bytes);

@@ -187,6 +187,8 @@ export const SKILL_VERBS: readonly Verb[] = verbs({
     sentence:
       'Build the modules of a skill; the compiler runs in a jail without network and writes to DIR only.',
     flags: {
+      debug:
+        'Build modules whose traps name the line of the source; `skill dev` does, and `skill pack` leaves it out.',
       'tools FOLDER': 'Where the compiler is installed, if it is neither in DIR nor next to palisade.',
       ...AS,
     },

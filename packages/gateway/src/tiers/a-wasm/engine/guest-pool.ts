@@ -10,6 +10,7 @@ import {
   isComponent,
   METER_VERSION,
   type Pool,
+  sourcePlaces,
   type Usage,
   WasmError,
 } from '@palisade/wasm';
@@ -21,6 +22,8 @@ import type { GatewayPipe } from './pipe.ts';
 import {
   type CallHead,
   type DoneHead,
+  type LocatedHead,
+  type LocateHead,
   type ModuleHead,
   type ModuleRefusal,
   mostFormBytes,
@@ -89,6 +92,19 @@ export class GuestPool {
     }
   }
 
+  /** The lines of places in the form of a module, as far as the module says. A component says nothing. */
+  locate({ memoryBytes, places }: LocateHead, module: Uint8Array): LocatedHead {
+    const terms = { hosts: hostsOf(false, ALL_FUNCTIONS), limits: { memoryBytes } };
+    const offsets = isComponent(module) ? places.map(() => null) : this.#engine.locate(module, places, terms);
+    // No instruction is at the beginning of a module.
+    return {
+      lines: sourcePlaces(
+        module,
+        offsets.map((offset) => offset ?? 0),
+      ),
+    };
+  }
+
   /** Accepts the form of a module; it is compiled when the first call needs it. */
   keep({ key, digest, seal, isComponent: isLinked }: ModuleHead, bytes: Uint8Array): void {
     setFlagsFromString(LAZY_VALIDATION);
@@ -109,8 +125,8 @@ export class GuestPool {
       return { head: { ...ended, engine: FACTS }, bytes };
     } catch (error) {
       const refused = refusalOf(error);
-      const { usage = NO_USAGE, frames = [] } = error as WasmError;
-      const running = frames.length === 0 ? {} : { frames };
+      const { usage = NO_USAGE, frames = [], places = [] } = error as WasmError;
+      const running = frames.length === 0 ? {} : { frames, places };
       const { isLogCut } = context;
       return {
         head: { ending: 'trapped', ...refused, ...usage, isLogCut, ...running, engine: FACTS },

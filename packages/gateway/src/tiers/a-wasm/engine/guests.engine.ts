@@ -9,7 +9,7 @@ import { isMainThread, Worker } from 'node:worker_threads';
 import { threadStackBytes } from '@palisade/wasm';
 import { GuestPool } from './guest-pool.ts';
 import { GatewayPipe } from './pipe.ts';
-import type { CallHead, ModuleHead, PrepareHead } from './protocol.ts';
+import type { CallHead, LocateHead, ModuleHead, PrepareHead } from './protocol.ts';
 
 const MIB = 1024 * 1024;
 const [input = 3, output = 4, memoryBytes = 64 * MIB, tableElements = 0] = process.argv.slice(2).map(Number);
@@ -23,10 +23,12 @@ async function serve(): Promise<void> {
     else if (frame.kind === 'prepare') {
       const prepared = await guests.prepare(frame.head as PrepareHead, frame.bytes);
       pipe.send('prepared', prepared.head, prepared.bytes);
+    } else if (frame.kind === 'locate') {
+      pipe.send('located', guests.locate(frame.head as LocateHead, frame.bytes));
     } else if (frame.kind === 'call') {
       const done = await guests.run(frame.head as CallHead, frame.bytes);
       pipe.send('done', done.head, done.bytes);
-    } else throw new TypeError(`Cannot take frame: "${frame.kind}" expected module, prepare or call`);
+    } else throw new TypeError(`Cannot take frame: "${frame.kind}" expected module, prepare, locate or call`);
   }
 }
 

@@ -3,14 +3,15 @@
  * kind, four with the length of a head of JSON, the head, and raw bytes. Hostile code runs beside the engine, so the
  * gateway trusts nothing that it sends: neither lengths nor heads.
  */
+import type { SourcePlace } from '@palisade/wasm';
 import type { Limits } from '../../../core/limits.ts';
 import type { EngineFacts, Recording } from '../../../core/recording.ts';
 import type { CapabilityKind } from '../../../core/wasm.ts';
 import type { AbiName } from './abi.table.ts';
 
 /**
- * To an engine: a module to prepare, a prepared module, a call, the answer to a request of a guest. From it: a prepared
- * module, requests, log lines, the end of a call.
+ * To an engine: a module to prepare, a prepared module, a call, the answer to a request of a guest, a module with places of a
+ * trap in it. From it: a prepared module, requests, log lines, the end of a call, the lines of a trap.
  */
 export const FRAMES = {
   module: 1,
@@ -22,6 +23,8 @@ export const FRAMES = {
   ready: 7,
   prepare: 8,
   prepared: 9,
+  locate: 10,
+  located: 11,
 } as const;
 
 export type FrameKind = keyof typeof FRAMES;
@@ -201,9 +204,17 @@ export type DoneHead = Partial<ModuleRefusal> & {
   readonly isLogCut: boolean;
   /** Of a trap the functions that were running, the innermost first. */
   readonly frames?: readonly number[];
+  /** Where each of them was in the metered module. */
+  readonly places?: readonly number[];
   /** What its fuel count depends on; left out by an engine that does not know. */
   readonly engine?: EngineFacts;
 };
+
+/** Asks for the lines of places in the metered form of a module, which follows as it was submitted. */
+export type LocateHead = PrepareHead & { readonly places: readonly number[] };
+
+/** For each place the file and the line, as the module says; null where it does not. */
+export type LocatedHead = { readonly lines: readonly (SourcePlace | null)[] };
 
 const HEXADECIMAL = /^[0-9a-f]{64}$/;
 
