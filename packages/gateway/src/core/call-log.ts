@@ -87,31 +87,31 @@ export function trapInWords(trap: readonly TrapFrame[]): string {
   return `in ${first}${by.map((caller) => `, called by ${caller}`).join('')}`;
 }
 
-/** Functions of the libraries of languages, by their names and by where their sources lie. */
+/** Functions of the libraries of languages, by their names; those without one by where their sources lie. */
 const RUNTIME_NAME = /^(?:<?(?:std|core|alloc|panic_abort)::|__?rust_|rust_|~lib\/)/;
 const RUNTIME_SOURCE = /^(?:\/|~lib\/)/;
 
 function isOfRuntime(frame: TrapFrame | undefined): boolean {
-  return RUNTIME_NAME.test(frame?.name ?? '') || RUNTIME_SOURCE.test(frame?.source ?? '');
+  const { name = null, source = '' } = frame ?? {};
+  return name === null ? RUNTIME_SOURCE.test(source) : RUNTIME_NAME.test(name);
 }
 
-const LEGACY_RUST = /^_ZN(?:\d+[\w.$]+)+17h[0-9a-f]{16}E$/;
+const RUST_DIGEST = /^h[0-9a-f]{16}$/;
 
-/** A name as its author writes it: those of Rust lose their lengths and their digest. */
+/** A name as its author writes it: one of Rust loses its lengths and its digest. */
 export function readableName(name: string): string {
-  if (!LEGACY_RUST.test(name)) return name;
+  if (!name.startsWith('_ZN') || !name.endsWith('E')) return name;
   const parts: string[] = [];
-  let rest = name.slice('_ZN'.length);
-  for (let found = /^\d+/.exec(rest); found !== null; found = /^\d+/.exec(rest)) {
-    const [digits] = found;
-    parts.push(rest.slice(digits.length, digits.length + Number(digits)));
-    rest = rest.slice(digits.length + Number(digits));
+  let at = '_ZN'.length;
+  while (at < name.length - 1) {
+    const digits = /^\d{1,3}/.exec(name.slice(at, at + 3))?.[0] ?? '';
+    const end = at + digits.length + Number(digits);
+    if (Number(digits) === 0 || end > name.length - 1) return name;
+    parts.push(name.slice(at + digits.length, end));
+    at = end;
   }
-  return parts
-    .slice(0, -1)
-    .join('::')
-    .replaceAll('..', '::')
-    .replace(/\$u7b\$\$u7b\$closure\$u7d\$\$u7d\$/g, '{closure}');
+  if (!RUST_DIGEST.test(parts.pop() ?? '') || parts.length === 0) return name;
+  return parts.join('::').replaceAll('$u7b$$u7b$closure$u7d$$u7d$', '{closure}').replaceAll('..', '::');
 }
 
 const SHOWN_CALLERS = 2;

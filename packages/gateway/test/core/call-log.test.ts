@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CallLog, safeLog, trapInWords } from '../../src/core/call-log.ts';
+import { type CallLog, readableName, safeLog, trapInWords } from '../../src/core/call-log.ts';
 import { makeRedactor } from '../../src/core/redact.ts';
 
 const EMPTY: CallLog = { lines: [], isCut: false, denied: [], deniedMore: 0, trap: [] };
@@ -35,6 +35,26 @@ describe('safeLog()', () => {
     expect(safeLog({ ...EMPTY, denied: [denial('notes/a')] }, redact).denied[0]?.argument).toBe('notes/a');
   });
 });
+
+test('trapInWords() says the line, and leaves callers out that a language added', () => {
+  const frames = [
+    { function: 9, name: 'rust_panic', source: '/usr/src/lib.rs:84' },
+    { function: 8, name: readableName('_ZN3std9panicking20rust_panic_with_hook17h1b1329eaa36c7fa5E') },
+    { function: 3, name: readableName('_ZN5skill4slug17h0123456789abcdefE'), source: 'src/skill.rs:30' },
+  ];
+  expect(trapInWords(frames)).toBe(
+    'in "rust_panic" (function 9) at /usr/src/lib.rs:84, called by "skill::slug" (function 3) at src/skill.rs:30',
+  );
+  expect(trapInWords(frames.slice(0, 2))).toContain('called by "std::panicking::rust_panic_with_hook"');
+  expect(trapInWords([{ function: 1, name: null, source: 'a\nb:1' }])).not.toContain('\n');
+});
+
+test.each(['main', '_ZN3stdE', '_ZN99x17h0123456789abcdefE', '_ZN17h0123456789abcdefE', '_ZN0E', ''])(
+  'readableName() keeps %j',
+  (name) => {
+    expect(readableName(name)).toBe(name);
+  },
+);
 
 test('trapInWords() names functions in quotes, and by their index where they have no name', () => {
   const frames = [

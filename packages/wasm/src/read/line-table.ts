@@ -14,7 +14,9 @@ export type LineSections = Readonly<Record<'lines' | 'strings' | 'lineStrings', 
 export type SourcePlace = { readonly file: string; readonly line: number };
 
 type Wanted = { readonly address: number; place: SourcePlace | null };
-type FileEntry = { readonly name: string; readonly directory: number };
+/** Boundary: many short entries may refer to one long text, so it is read when it is needed. */
+type Text = () => string;
+type FileEntry = { readonly name: Text; readonly directory: number };
 type Header = {
   readonly opcodeBase: number;
   readonly lengths: readonly number[];
@@ -23,12 +25,13 @@ type Header = {
   readonly step: number;
   /** The first index of a file: 1 before DWARF 5. */
   readonly firstFile: number;
-  readonly directories: readonly string[];
+  readonly directories: readonly Text[];
   readonly files: readonly FileEntry[];
 };
 
 const LONG_FORMAT = 0xffff_fff0;
 const MOST_PATH_BYTES = 512;
+const MOST_ENTRIES = 65_536;
 const decoder = new TextDecoder();
 
 /** The places of addresses, each an offset in the code section; null where the table has none. */
@@ -86,11 +89,11 @@ function readHeader(cursor: Cursor, sections: LineSections): Header {
 /** Before DWARF 5: texts up to an empty one. */
 function readPlainTables(cursor: Cursor): Pick<Header, 'directories' | 'files'> {
   // The first is that of the compiler, which is not written down.
-  const directories = [''];
-  for (let text = terminated(cursor); text !== ''; text = terminated(cursor)) directories.push(text);
+  const directories: Text[] = [() => ''];
+  for (let text = terminated(cursor); text !== ''; text = terminated(cursor)) directories.push(() => text);
   const files: FileEntry[] = [];
   for (let name = terminated(cursor); name !== ''; name = terminated(cursor)) {
-    files.push({ name, directory: cursor.u32('a directory') });
+    files.push({ name: () => name, directory: cursor.u32('a directory') });
     cursor.u32('a time');
     cursor.u32('a length');
   }
@@ -111,13 +114,13 @@ function readEntries(cursor: Cursor, sections: LineSections): FileEntry[] {
   ]);
   const count = cursor.u32('a number of entries');
   // Boundary: an entry without content would take no byte.
-  if (count > (kinds.length === 0 ? 0 : cursor.left))
+  if (count > (kinds.length === 0 ? 0 : Math.min(cursor.left, MOST_ENTRIES)))
     throw malformed('a line table has too many entries', cursor.at);
   return Array.from({ length: count }, () => {
-    const entry = { name: '', directory: 0 };
+    const entry: { name: Text; directory: number } = { name: () => '', directory: 0 };
     for (const [kind, form = 0] of kinds) {
       const value = readForm(cursor, form, sections);
-      if (kind === PATH) entry.name = String(value);
+      if (kind === PATH) entry.name = () => String(typeof value === 'function' ? value() : value);
       if (kind === DIRECTORY) entry.directory = Number(value);
     }
     return entry;
@@ -125,7 +128,11 @@ function readEntries(cursor: Cursor, sections: LineSections): FileEntry[] {
 }
 
 /** The forms that producers use for paths, indices, times, sizes and digests. */
-function readForm(cursor: Cursor, form: number, { strings, lineStrings }: LineSections): string | number {
+function readForm(
+  cursor: Cursor,
+  form: number,
+  { strings, lineStrings }: LineSections,
+): string | number | Text {
   switch (form) {
     case 0x08:
       return terminated(cursor);
@@ -212,11 +219,12 @@ function runProgram(cursor: Cursor, header: Header, wanted: readonly Wanted[]): 
 
 function placeOf({ files, directories, firstFile }: Header, file: number, line: number): SourcePlace | null {
   const entry = files[file - firstFile];
-  if (entry === undefined || entry.name === '') return null;
-  const [own = ''] = directories;
-  const directory = directories[entry.directory] ?? '';
-  const isBare = entry.name.startsWith('/') || directory === '' || directory === own;
-  const path = isBare ? entry.name : `${directory}/${entry.name}`;
+  const name = entry?.name() ?? '';
+  if (entry === undefined || name === '') return null;
+  const own = directories[0]?.() ?? '';
+  const directory = directories[entry.directory]?.() ?? '';
+  const isBare = name.startsWith('/') || directory === '' || directory === own;
+  const path = isBare ? name : `${directory}/${name}`;
   return { file: own !== '' && path.startsWith(`${own}/`) ? path.slice(own.length + 1) : path, line };
 }
 
@@ -232,9 +240,12 @@ function terminated(cursor: Cursor): string {
   return pathText(cursor.bytes.subarray(start, cursor.at - 1));
 }
 
-function textAt(bytes: Uint8Array, offset: number): string {
-  const end = bytes.indexOf(0, offset);
-  return end < 0 ? '' : pathText(bytes.subarray(offset, end));
+function textAt(bytes: Uint8Array, offset: number): Text {
+  return () => {
+    const part = bytes.subarray(offset, offset + MOST_PATH_BYTES + 1);
+    const end = part.indexOf(0);
+    return end < 0 ? '' : pathText(part.subarray(0, end));
+  };
 }
 
 /** Boundary: a path that is too long to show is none. */

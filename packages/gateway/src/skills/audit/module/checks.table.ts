@@ -188,7 +188,8 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         ? null
         : `It carries ${bytes} bytes for debuggers: ${list(debug.map(nameOf))}.`;
     },
-    remedy: 'Strip them; the engine never reads them, and they reveal the source.',
+    remedy:
+      'Names of functions are good to have: a trap is told with them. The rest reveals the source; `palisade skill pack` leaves it out.',
   }),
   note('module/other-section', {
     inSkills: null,
