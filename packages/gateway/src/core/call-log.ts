@@ -65,6 +65,11 @@ export function safeLog(log: CallLog, redact: (value: Json) => Json): CallLog {
   };
 }
 
+/** A function of a trap as the journal has it. */
+export function frameFacts({ source, ...frame }: TrapFrame): { readonly [key: string]: Json } {
+  return { ...frame, ...(source === undefined ? {} : { source }) };
+}
+
 function shown(text: string): string {
   return safeLine(text, MOST_SHOWN_CHARS);
 }

@@ -2,7 +2,7 @@ import { CODES, canonicalize } from '@palisade/sdk';
 import { signReceipt } from '../attest/keys.ts';
 import { settle } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
-import { type CallLog, hasLog, safeLog } from '../core/call-log.ts';
+import { type CallLog, frameFacts, hasLog, safeLog } from '../core/call-log.ts';
 import { makeId } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { digestBytes } from '../core/digest.ts';
@@ -179,14 +179,7 @@ export function appendEnding(records: Records, tx: Transaction, facts: CallFacts
 function notesOf({ denied, deniedMore, trap }: CallLog): { readonly [key: string]: Json } {
   return {
     ...(denied.length === 0 ? {} : { denied: denied.map((each) => ({ ...each })), deniedMore }),
-    ...(trap.length === 0
-      ? {}
-      : {
-          trap: trap.map(({ source, ...frame }) => ({
-            ...frame,
-            ...(source === undefined ? {} : { source }),
-          })),
-        }),
+    ...(trap.length === 0 ? {} : { trap: trap.map(frameFacts) }),
   };
 }
 

@@ -124,14 +124,8 @@ export function createEngine(options: EngineOptions = {}): Engine {
       const key = await keyOf(parts);
       return remember(await cache.get(writeHex(key), () => compile(bytes, key, parts)));
     },
-    locate(
-      raw: Uint8Array,
-      places: readonly number[],
-      { limits: wanted = {}, hosts = NO_HOSTS }: CompileOptions = {},
-    ) {
-      const terms = { limits: narrowLimits(limits, wanted), form, isDeterministic, prices: hosts.prices() };
-      return locate(raw, meterTerms(terms), places);
-    },
+    locate: (raw: Uint8Array, places: readonly number[], wanted: CompileOptions = {}) =>
+      locateIn(raw, places, { wanted, limits, form, isDeterministic }),
     async revive(serialised: Uint8Array, expected: Expected) {
       // Not cached by key: a file is trusted by the caller that passed it, not by everyone who compiles that module.
       return remember(
@@ -143,6 +137,14 @@ export function createEngine(options: EngineOptions = {}): Engine {
     pool: (compiled: CompiledModule, wanted: PoolOptions) => openPool(recipeFor(compiled), wanted, context),
     occupancy: () => capacity.occupancy(),
   });
+}
+
+type OwnTerms = Pick<KeyParts, 'limits' | 'form' | 'isDeterministic'> & { readonly wanted: CompileOptions };
+
+function locateIn(raw: Uint8Array, places: readonly number[], { wanted, ...own }: OwnTerms) {
+  const { limits = {}, hosts = NO_HOSTS } = wanted;
+  const terms = { ...own, limits: narrowLimits(own.limits, limits), prices: hosts.prices() };
+  return locate(raw, meterTerms(terms), places);
 }
 
 /** Boundary: a bound that is not a number would limit nothing. */

@@ -1,6 +1,5 @@
 /** One call of a module, from reading its bytes to its result. */
-import { functionNames, hasSourcePlaces } from '@palisade/wasm';
-import { type CallLog, readableName, type TrapFrame } from '../../core/call-log.ts';
+import type { CallLog, TrapFrame } from '../../core/call-log.ts';
 import { CodedError, Withdrawn } from '../../core/coded-error.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
@@ -11,7 +10,7 @@ import { type RunContext, type RunEnding, type RunResult, TierFault } from '../t
 import { CallNetwork } from './call-network.ts';
 import { Denials } from './denials.ts';
 import { endingOf, failed, isTrap, refusedEnding } from './ending.ts';
-import type { CallHead, DoneHead, LocatedHead } from './engine/protocol.ts';
+import type { CallHead } from './engine/protocol.ts';
 import { ENDS } from './engine-counts.ts';
 import type { EngineCall, EngineEnd, EngineProcess } from './engine-process.ts';
 import type { GuestLog } from './guest-log.ts';
@@ -20,6 +19,7 @@ import type { CallIdentity, WasmTierOptions } from './index.ts';
 import { abortable, type Form, type ModuleCache } from './modules.ts';
 import { headOf, type WasmJob } from './plan.ts';
 import { type Interrupted, PendingRequest, Recorder } from './recorder.ts';
+import { trapOf } from './trap.ts';
 
 type RunOptions = WasmTierOptions & { readonly modules: ModuleCache };
 type LoggedJob = WasmJob & { readonly log: GuestLog };
@@ -87,7 +87,11 @@ export class WasmRun {
       this.#engine = await pool.take(tenant, stop.signal);
       if (stop.signal.aborted) return this.#result(this.#stoppedEnding());
       const end = await this.#runIn(this.#engine, { bytes, form }, stop);
-      if (end.kind === 'done') this.#trap = await this.#trapOf(this.#engine, end.head, bytes);
+      if (end.kind === 'done')
+        this.#trap = await trapOf(this.#engine, end.head, {
+          bytes,
+          memoryBytes: this.#job.limits.memoryBytes,
+        });
       return this.#concluded(end);
     } catch (error) {
       if (error instanceof CodedError && this.#engine === null)
@@ -180,21 +184,6 @@ export class WasmRun {
     return { tenant, principal, skill, isAlone, call: id, tool: tool.id };
   }
 
-  /** Where the guest trapped: the names of functions, and the lines where the module says which they are. */
-  async #trapOf(
-    engine: EngineProcess,
-    { frames = [], places = [] }: DoneHead,
-    module: Uint8Array,
-  ): Promise<readonly TrapFrame[]> {
-    if (frames.length === 0 || places.length !== frames.length || !hasLines(module))
-      return trapOf(frames, module, null);
-    // Boundary: the module is metered again for this, which its fuel does not pay for.
-    const timer = setTimeout(() => engine.end('it took too long to find lines'), MOST_LOCATE_MS);
-    const { memoryBytes } = this.#job.limits;
-    const lines = await engine.locate(module, { memoryBytes, places }).finally(() => clearTimeout(timer));
-    return trapOf(frames, module, lines);
-  }
-
   #concluded(end: EngineEnd): RunResult {
     const { log, limits } = this.#job;
     if (end.kind === 'gone') {
@@ -277,29 +266,6 @@ export class WasmRun {
       ...(typeof written === 'string' ? {} : { recorded: written }),
     };
   }
-}
-
-/** The names that the module itself gives to its functions. */
-function trapOf(
-  frames: readonly number[],
-  module: Uint8Array,
-  lines: LocatedHead['lines'] | null,
-): readonly TrapFrame[] {
-  if (frames.length === 0) return [];
-  const names = functionNames(module, frames);
-  return frames.map((index, at) => {
-    const [line = null, name] = [lines?.[at], names.get(index)];
-    const source = line === null ? {} : { source: `${line.file}:${line.line}` };
-    return { function: index, name: name === undefined ? null : readableName(name), ...source };
-  });
-}
-
-/** Boundary: of a larger module nobody waits for its lines. */
-const MOST_LOCATED_BYTES = 8 * 1024 * 1024;
-const MOST_LOCATE_MS = 5_000;
-
-function hasLines(module: Uint8Array): boolean {
-  return module.length <= MOST_LOCATED_BYTES && hasSourcePlaces(module);
 }
 
 const NOT_APPROVED = 'Cannot run module: its bytes are not those that were approved';
