@@ -57,7 +57,8 @@ const PREFIX = 'test.';
 const CATEGORY = 'skill-test';
 const DOOR = 'test';
 /** What no case gets, but fixtures can stand for: another machine, and a secret that is only sent to it. */
-const BY_FIXTURES: ReadonlySet<string> = new Set(['http', 'secret']);
+/** What a case is given by fixtures. */
+export const BY_FIXTURES: ReadonlySet<string> = new Set(['http', 'secret']);
 const NONE = { limits: {}, config: {} } as const;
 const LATE = 'the cases before it took too long';
 /** The longest text of a difference that is displayed. */
@@ -107,8 +108,13 @@ export async function tryTool(
   }
 }
 
-/** The test cases of a package; throws with the place of the first that cannot be read. */
-export function readCases(pkg: SkillPackage): readonly SkillCase[] {
+/** Throws where a test case or a fixture of the package cannot be read, with the place of the first. */
+export function demandReadable(pkg: SkillPackage): void {
+  readCases(pkg);
+  readFixtures(pkg);
+}
+
+function readCases(pkg: SkillPackage): readonly SkillCase[] {
   const parsed = parseCases(pkg.entries, pkg.manifest);
   if (parsed.ok) return parsed.value;
   const { id } = pkg.manifest;

@@ -136,7 +136,9 @@ describe('fixtures of a skill', () => {
     });
     expect((await palisade('skill', 'test', 'both')).out).toContain('2 passed, 0 not run');
     writeSkill(join(scratch, 'without'), files);
-    expect((await palisade('skill', 'test', 'without')).out).toContain('not run: it needs http');
+    const without = await palisade('skill', 'test', 'without');
+    expect(without.out).toContain('not run: it needs http');
+    expect(without.err).toMatch(/^→ Add fixtures\/http\.json with the answers/);
   });
 
   test('that cannot be read are a problem with its place, for the check and for the tests', async () => {
@@ -146,6 +148,7 @@ describe('fixtures of a skill', () => {
     expect(checked.status).not.toBe(0);
     const tested = await palisade('skill', 'test', 'unread');
     expect(tested.err).toContain('Cannot read the fixtures of acme.echo');
+    expect(tested.err).toContain('palisade skill check');
     expect(tested.status).not.toBe(0);
   });
 });

@@ -105,6 +105,7 @@ describe('palisade skill test', () => {
     });
     const without = await testOf('needy');
     expect(without.out).toContain('· echo: stores  not run: it needs storage\n0 passed, 1 not run\n');
+    expect(without.err).toBe('→ palisade skill test needy --with-capabilities\n');
     expect(without.status).toBe(0);
     const supplied = await testOf('needy', '--with-capabilities');
     expect(supplied.out).toContain('1 passed, 0 not run\n');

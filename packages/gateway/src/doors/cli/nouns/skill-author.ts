@@ -5,11 +5,11 @@ import { decodeKey, documentOf, encodeKey, generateKey, type SigningKey } from '
 import { CodedError } from '../../../core/coded-error.ts';
 import { digestBytes } from '../../../core/digest.ts';
 import { shellWord } from '../../../core/hostile-text.ts';
-import { type CaseResult, runCases } from '../../../invoke/skills/run-cases.ts';
+import { BY_FIXTURES, type CaseResult, runCases } from '../../../invoke/skills/run-cases.ts';
 import { spellAsks } from '../../../skills/capabilities/kinds.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { signPackage } from '../../../skills/package/pack.ts';
-import type { SkillPackage } from '../../../skills/package/skill-package.ts';
+import { FIXTURES_FILE, type SkillPackage } from '../../../skills/package/skill-package.ts';
 import { readPrivateFile, UnfitFile } from '../../../store/private-file.ts';
 import { principalOf, textOf, wrongUsage } from '../input.ts';
 import { finishUnread, withGateway } from '../opened.ts';
@@ -55,8 +55,29 @@ export async function test(invocation: Invocation): Promise<number> {
       withFixtures: true,
       onLog: (lines) => void edge.stderr.write(lines),
     });
-    return printCases(print, pkg.manifest.id, results);
+    const status = printCases(print, pkg.manifest.id, results);
+    const given = shellWord(invocation.args[0] ?? '.');
+    for (const way of waysToRun(pkg, results, withCapabilities)) print.next(way.replace('DIR', given));
+    return status;
   });
+}
+
+/** How the cases that were left out are run. */
+function waysToRun(
+  { entries }: SkillPackage,
+  results: readonly CaseResult[],
+  withCapabilities: boolean,
+): readonly string[] {
+  const leftOut = results.filter(({ verdict }) => verdict === 'not-run');
+  const needs = leftOut.flatMap(({ case: tried }) => tried.needs);
+  return [
+    ...(!withCapabilities && needs.some((need) => !BY_FIXTURES.has(need))
+      ? ['palisade skill test DIR --with-capabilities']
+      : []),
+    ...(!entries.has(FIXTURES_FILE) && needs.some((need) => BY_FIXTURES.has(need))
+      ? [`Add ${FIXTURES_FILE} with the answers to their requests (docs/writing-skills.md).`]
+      : []),
+  ];
 }
 
 function printCases(print: Printer, skill: string, results: readonly CaseResult[]): number {

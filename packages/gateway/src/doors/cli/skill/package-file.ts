@@ -4,7 +4,7 @@ import { withoutSourcePlaces } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import { shellWord } from '../../../core/hostile-text.ts';
 import { orElse } from '../../../core/result.ts';
-import { readCases } from '../../../invoke/skills/run-cases.ts';
+import { demandReadable } from '../../../invoke/skills/run-cases.ts';
 import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
@@ -96,8 +96,8 @@ function packFiles(folder: string, files: Entries): PackageFile {
   try {
     const bytes = packSkill(files, { palisade: VERSION });
     const pkg = openPackage(bytes);
-    // An audit refuses a package whose test cases cannot be read; its author hears of it before anyone else has it.
-    readCases(pkg);
+    // An audit refuses a package whose test cases cannot be read; its author hears of it before others have it.
+    demandReadable(pkg);
     return { name: folder, bytes, pkg };
   } catch (error) {
     if (!(error instanceof CodedError) || error.code !== 'skill/invalid-package') throw error;
