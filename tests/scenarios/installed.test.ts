@@ -177,6 +177,8 @@ describe.each(WHO)('palisade, installed by %s', (who) => {
     });
     const [line] = (await once(createInterface({ input: daemon.stdout as Readable }), 'line')) as [string];
     const { url } = JSON.parse(line) as { url: string };
+    const pages = await fetch(new URL('/docs', url));
+    expect([pages.status, await pages.text()]).toEqual([200, expect.stringContaining('<h1')]);
     const call = { name: 'palisade_echo', arguments: { message: 'hello' } };
     const { result } = await request<object>(new URL('/mcp', url), token, 'tools/call', call);
     expect(result).toMatchObject({ structuredContent: { message: 'hello' } });

@@ -17,6 +17,8 @@ import {
 import { join, relative, sep } from 'node:path';
 import { run } from '../command.mjs';
 import { LICENCES } from '../licences.mjs';
+import { makeSite } from '../site.mjs';
+import { BUILDS } from '../stamp.mjs';
 import { buildLaunchers, launchersFile } from './launchers.mjs';
 import { PLATFORMS } from './launchers.table.mjs';
 
@@ -26,8 +28,14 @@ const COPIED = [
   ...['package.json', 'package-lock.json', 'tsconfig.base.json', 'LICENSE', 'README.md', 'tools'],
   ...[...RELEASED_PACKAGES, 'launcher'].map((name) => `packages/${name}`),
 ];
-const LEFT_OUT = new Set(['node_modules', 'dist', 'dist.new', 'dist.old', 'test']);
+const LEFT_OUT = new Set([
+  ...['node_modules', 'test'],
+  ...['dist', 'site'].flatMap((name) => [name, `${name}.new`, `${name}.old`]),
+]);
 const GENERATED = 'packages/gateway/src/tiers/process/launchers.generated.ts';
+
+/** The build of the documentation. */
+const SITE = 'site';
 
 /** A new folder for a release, in the clone; whoever made it removes it. */
 export function makeStage(root) {
@@ -39,7 +47,7 @@ export function makeStage(root) {
  * first.
  */
 export async function buildPackages(root, stage, options) {
-  const { version, say, builds = ['sdk', 'wasm', 'gateway'], platforms = PLATFORMS } = options;
+  const { version, say, builds = Object.keys(BUILDS), platforms = PLATFORMS } = options;
   copySources(root, stage);
   say('building launchers');
   const launchers = await buildLaunchers(stage, join(stage, 'launchers'), version, platforms);
@@ -47,10 +55,12 @@ export async function buildPackages(root, stage, options) {
   const released = launchers.map((each) => each.released);
   writeFileSync(generated, launchersFile(readFileSync(generated, 'utf8'), released));
   say(`building ${builds.join(', ')}`);
-  const { ok, output } = await run(process.execPath, [join(stage, 'tools/build.mjs'), ...builds], {
-    cwd: stage,
-  });
-  if (!ok) throw new Error(`Cannot build ${builds.join(', ')}:\n${output}`);
+  // Its pages link to all of the clone.
+  if (builds.includes(SITE)) await makeSite(root, join(stage, 'packages/gateway', SITE));
+  const others = builds.filter((name) => name !== SITE);
+  const words = [join(stage, 'tools/build.mjs'), ...others];
+  const { ok, output } = await run(process.execPath, words, { cwd: stage });
+  if (!ok) throw new Error(`Cannot build ${others.join(', ')}:\n${output}`);
   const folders = RELEASED_PACKAGES.filter((name) => name === 'guest' || builds.includes(name)).map((name) =>
     join(stage, 'packages', name),
   );

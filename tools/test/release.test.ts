@@ -245,14 +245,23 @@ function copyClone(to: string): void {
   const bundled = JSON.parse(readFileSync(join(ROOT, 'packages/gateway/dist/.bundled.json'), 'utf8'));
   const names = bundled.map(({ name }: { name: string }) => name);
   const modules = [...names, 'esbuild', '@esbuild'].map((name) => `node_modules/${name}`);
-  const files = ['package.json', 'package-lock.json', 'tsconfig.base.json', 'LICENSE', 'README.md', 'tools'];
+  const pages = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
+  const files = [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.base.json',
+    'LICENSE',
+    'tools',
+    'docs',
+    ...pages,
+  ];
   const packages = ['gateway', 'sdk', 'wasm', 'guest', 'launcher'].map((name) => `packages/${name}`);
   for (const path of [...files, ...packages, ...modules]) {
     mkdirSync(dirname(join(to, path)), { recursive: true });
     const isModule = path.startsWith('node_modules');
     cpSync(join(ROOT, path), join(to, path), {
       recursive: true,
-      filter: (from) => isModule || !/\/(dist|dist\.new|dist\.old|node_modules)$/.test(from),
+      filter: (from) => isModule || !/\/packages\/.*\/(dist|site|node_modules)(\.\w+)?$/.test(from),
     });
   }
   // As one who clones with another mask has it.
