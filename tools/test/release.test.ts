@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -261,9 +263,13 @@ function copyClone(to: string): void {
     const isModule = path.startsWith('node_modules');
     cpSync(join(ROOT, path), join(to, path), {
       recursive: true,
-      filter: (from) => isModule || !/\/packages\/.*\/(dist|site|node_modules)(\.\w+)?$/.test(from),
+      filter: (from) => isModule || !/\/packages\/.*\/(dist|site|node_modules)(\.new|\.old)?$/.test(from),
     });
   }
+  // What is not bundled decides on no name.
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    if (!name.startsWith('.') && !existsSync(join(to, 'node_modules', name)))
+      symlinkSync(join(ROOT, 'node_modules', name), join(to, 'node_modules', name));
   // As one who clones with another mask has it.
   chmodSync(join(to, 'packages/gateway/package.json'), 0o600);
   chmodSync(join(to, 'packages/gateway/bin/palisade.js'), 0o775);
