@@ -47,6 +47,11 @@ export const PROGRAMS = [
   ['docker-registry', 'docker-registry'],
   ['setpriv', 'util-linux'],
   ['go', 'golang-go'],
+  // Its programs judge the units of the service; nothing of it is started on the machine.
+  ['systemd-analyze', 'systemd'],
+  ['mandoc', 'mandoc'],
+  ['zsh', 'zsh'],
+  ['fish', 'fish'],
   ['rustc', 'rustc'],
   ['../sbin/fstab-decode', 'sysvinit-utils'],
   ['../sbin/logsave', 'e2fsprogs'],

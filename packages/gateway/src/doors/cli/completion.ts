@@ -5,27 +5,18 @@ import { COMMON_FLAGS, FIRST_WORDS, VERBS } from './verbs.table.ts';
 /** The completion script of a shell, made from the table of verbs; null for an unknown shell. */
 export function completionScript(shell: string): string | null {
   if (shell === 'bash') return bashScript();
-  if (shell === 'zsh') return `autoload -U +X bashcompinit && bashcompinit\n${bashScript()}`;
+  if (shell === 'zsh') return zshScript();
   return shell === 'fish' ? fishScript() : null;
 }
 
-function bashScript(): string {
-  const caseOf = ({ words, flags }: Verb) => `    "${words}") words="${flagNames(flags)}" ;;`;
+/** Sets `found` to what may follow the words in `first` and `second`, in the language that bash and zsh share. */
+function casesOf(): string {
+  const caseOf = ({ words, flags }: Verb) => `    "${words}") found="${flagNames(flags)}" ;;`;
   const groups = FIRST_WORDS.filter((first) => secondWords(first).length > 0).map(
-    (first) => `    "${first}") words="${secondWords(first).join(' ')} $common" ;;`,
+    (first) => `    "${first}") found="${secondWords(first).join(' ')} $common" ;;`,
   );
-  return `# palisade completion
-_palisade() {
-  local common="${flagNames([])}" words="" current="\${COMP_WORDS[COMP_CWORD]}"
-  local first="" second="" i
-  # After -- come the arguments of a command, which are completed as files.
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    if [ "\${COMP_WORDS[i]}" = -- ]; then COMPREPLY=(); return; fi
-  done
-  [ "$COMP_CWORD" -gt 1 ] && first="\${COMP_WORDS[1]}"
-  [ "$COMP_CWORD" -gt 2 ] && case "\${COMP_WORDS[2]}" in -*) ;; *) second=" \${COMP_WORDS[2]}" ;; esac
-  case "$first$second" in
-    "") words="${FIRST_WORDS.join(' ')} --help --version" ;;
+  return `  case "$first$second" in
+    "") found="${FIRST_WORDS.join(' ')} --help --version" ;;
 ${VERBS.map(caseOf).join('\n')}
     *) case "$first" in
 ${groups.join('\n')}
@@ -33,10 +24,43 @@ ${VERBS.filter(({ words }) => !words.includes(' '))
   .map(caseOf)
   .join('\n')}
     esac ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  esac`;
+}
+
+function bashScript(): string {
+  return `# palisade completion
+_palisade() {
+  local common="${flagNames([])}" found="" current="\${COMP_WORDS[COMP_CWORD]}"
+  local first="" second="" i
+  # After -- come the arguments of a command, which are completed as files.
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    if [ "\${COMP_WORDS[i]}" = -- ]; then COMPREPLY=(); return; fi
+  done
+  [ "$COMP_CWORD" -gt 1 ] && first="\${COMP_WORDS[1]}"
+  [ "$COMP_CWORD" -gt 2 ] && case "\${COMP_WORDS[2]}" in -*) ;; *) second=" \${COMP_WORDS[2]}" ;; esac
+${casesOf()}
+  COMPREPLY=($(compgen -W "$found" -- "$current"))
 }
 complete -o default -F _palisade palisade
+`;
+}
+
+/** For a folder of fpath, where it is a function that is loaded when it is needed, and for \`source\`. */
+function zshScript(): string {
+  return `#compdef palisade
+_palisade() {
+  local common="${flagNames([])}" found="" first="" second=""
+  local -i i
+  # After -- come the arguments of a command, which are completed as files.
+  for ((i = 2; i < CURRENT; i++)); do
+    if [[ $words[i] == -- ]]; then _files; return; fi
+  done
+  (( CURRENT > 2 )) && first=$words[2]
+  (( CURRENT > 3 )) && [[ $words[3] != -* ]] && second=" $words[3]"
+${casesOf()}
+  compadd -- \${=found} || _files
+}
+if [[ $funcstack[1] == _palisade ]]; then _palisade "$@"; else compdef _palisade palisade; fi
 `;
 }
 

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { completionScript } from '../../../src/doors/cli/completion.ts';
@@ -61,13 +61,88 @@ describe('palisade completion bash', () => {
   });
 });
 
-describe('completionScript()', () => {
-  test('loads the bash script in zsh', () => {
-    expect(completionScript('zsh')).toBe(
-      `autoload -U +X bashcompinit && bashcompinit\n${completionScript('bash')}`,
-    );
-  });
+/** What the functions of zsh and fish offer, asked of the shells themselves. */
+const ZSH = `
+  compadd() { shift; print -l -- "$@"; }
+  _files() { print FILES; }
+  compdef() { :; }
+  source "$1"; shift
+  words=("$@"); CURRENT=$#
+  _palisade`;
 
+function inZsh(...words: string[]): string[] {
+  const path = join(scratch, '_palisade');
+  writeFileSync(path, completionScript('zsh') ?? '');
+  const args = ['-f', '-c', ZSH, 'zsh', path, 'palisade', ...words];
+  return execFileSync('zsh', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
+}
+
+function inFish(line: string): string[] {
+  const path = join(scratch, 'palisade.fish');
+  writeFileSync(path, completionScript('fish') ?? '');
+  const program = `source ${path}; complete -C '${line}'`;
+  const env = { HOME: scratch, PATH: process.env.PATH };
+  const out = execFileSync('fish', ['--no-config', '-c', program], { encoding: 'utf8', env });
+  return out.split('\n').flatMap((each) => each.split('\t')[0] || []);
+}
+
+describe.each([
+  ['zsh', inZsh],
+  ['fish', (...words: string[]) => inFish(['palisade', ...words].join(' '))],
+] as const)('palisade completion %s', (_, offeredThere) => {
+  test('completes commands, their second words and their flags', () => {
+    expect(offeredThere('')).toEqual(expect.arrayContaining(['call', 'journal', 'service', 'upgrade']));
+    expect(offeredThere('service', '')).toEqual(expect.arrayContaining(['install', 'uninstall', 'status']));
+    expect(offeredThere('service', 'install', '--')).toEqual(
+      expect.arrayContaining(['--listen', '--workspace', '--json']),
+    );
+    expect(offeredThere('call', 'palisade.echo', '--')).toEqual(expect.arrayContaining(['--input']));
+  });
+});
+
+test('zsh completes files after --', () => {
+  expect(inZsh('exec', '--', 'ls', '')).toEqual(['FILES']);
+});
+
+test('palisade completion install writes what shells and man find, once and again', async () => {
+  const env = { HOME: join(scratch, 'home'), PATH: process.env.PATH ?? '' };
+  mkdirSync(env.HOME);
+  for (let i = 0; i < 2; i++)
+    expect((await palisade(['completion', 'install', 'zsh'], { env })).status).toBe(0);
+  const functions = join(env.HOME, '.local/share/zsh/site-functions');
+  expect(readFileSync(join(functions, '_palisade'), 'utf8')).toMatch(/^#compdef palisade\n# Made by/);
+  const autoload = `fpath=(${functions} $fpath); autoload -Uz compinit; compinit -D -u; print $_comps[palisade]`;
+  expect(execFileSync('zsh', ['-f', '-c', autoload], { encoding: 'utf8' })).toBe('_palisade\n');
+  const page = join(env.HOME, '.local/share/man/man1/palisade.1');
+  writeFileSync(page, `${readFileSync(page, 'utf8')}.\\" mine\n`);
+  const refused = await palisade(['completion', 'install', '--json'], { env });
+  expect(JSON.parse(refused.out)).toMatchObject({ code: 'door/wrong-usage' });
+});
+
+describe('the manual page', () => {
+  test('has every command and every flag, and no mistake of roff', async () => {
+    const path = join(scratch, 'palisade.1');
+    writeFileSync(path, (await palisade(['man'])).out);
+    const lint = spawnSync('mandoc', ['-Tlint', '-Wwarning', path], { encoding: 'utf8' });
+    expect(
+      lint.stdout
+        .split('\n')
+        .filter((line) => !/missing date/.test(line))
+        .join(''),
+    ).toBe('');
+    const shown = execFileSync('mandoc', ['-Tutf8', '-Owidth=200', path], { encoding: 'utf8' });
+    const text = shown
+      .split(/.\p{Cc}(?=[^\s])/u)
+      .join('')
+      .replace(/\s+/g, ' ');
+    for (const { words, flags } of VERBS) {
+      expect(text).toContain(`palisade ${words}`);
+      for (const { name } of flags) expect(text).toContain(`--${name}`);
+    }
+  });
+});
+
+describe('completionScript()', () => {
   test('quotes every sentence for fish and completes files where a file is wanted', () => {
     const lines = (completionScript('fish') ?? '').trimEnd().split('\n').slice(1);
     for (const line of lines) {

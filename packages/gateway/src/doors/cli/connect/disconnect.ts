@@ -26,7 +26,8 @@ export async function run(invocation: Invocation): Promise<number> {
   return outcome.kept.length === 0 ? 0 : CODES['door/wrong-usage'].exitStatus;
 }
 
-async function disconnectClient(invocation: Invocation, client: McpClient): Promise<ConnectOutcome> {
+/** Undoes the entries in one file of a client; with --dry-run it only says what it would do. */
+export async function disconnectClient(invocation: Invocation, client: McpClient): Promise<ConnectOutcome> {
   const target = await targetOf(invocation, client);
   const { file, source, own, scope } = target;
   const dryRun = invocation.flags['dry-run'] === true;

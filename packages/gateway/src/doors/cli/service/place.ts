@@ -3,10 +3,11 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { writeWhole } from '../../../store/whole-file.ts';
 import { parsedOf, textOf, wrongUsage } from '../input.ts';
+import { ownerOf } from '../marks.ts';
 import type { Invocation } from '../verb.ts';
 import type { Scope } from './directives.table.ts';
 import type { ManagerName } from './manager.ts';
-import { ownerOf, type PlannedFile } from './units.ts';
+import type { PlannedFile } from './units.ts';
 
 /* Where the files of a service are on this machine or below --root, and whose they are. */
 

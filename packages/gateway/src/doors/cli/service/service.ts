@@ -7,6 +7,7 @@ import { prepareStateDir } from '../../../store/state-dir.ts';
 import { programOf } from '../connect/target.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
+import type { Scope } from './directives.table.ts';
 import { managerOf, reloadWords, startWords, stopWords } from './manager.ts';
 import { type FoundFile, look, placeOfService, remove, type ServicePlace, write } from './place.ts';
 import { launchdFile, type PlannedFile, type ServiceWish, SYSTEM_STATE, systemdFiles } from './units.ts';
@@ -61,6 +62,18 @@ export async function uninstall(invocation: Invocation): Promise<number> {
     for (const { path } of kept) print.styled('yellow', 'kept', `  ${path}, which palisade did not make`);
     if (ours.length > 0) print.line('The state directory stays as it is.');
   });
+}
+
+/** The same for `palisade uninstall`, of one scope of this machine: what is ours goes, the rest is told. */
+export async function uninstallAt(invocation: Invocation, scope: Scope, dryRun: boolean) {
+  const place = placeOfService({ ...invocation, flags: { [scope]: true } });
+  const found = pathsOf(place)
+    .map(look)
+    .filter(({ state }) => state !== 'missing');
+  const ours = found.filter(({ state }) => state === 'ours');
+  const kept = found.filter((file) => !ours.includes(file));
+  if (!dryRun && ours.length > 0) await undo(invocation, place, ours);
+  return { ours: ours.map(({ path }) => path), kept: kept.map(({ path }) => path) };
 }
 
 /** Stops the service where its manager runs, removes its files, and has them forgotten. */

@@ -1,11 +1,10 @@
 import { dirname, join } from 'node:path';
-import { digestBytes } from '../../../core/digest.ts';
 import { wrongUsage } from '../input.ts';
+import { marked } from '../marks.ts';
 import { type Directive, LIFE, type Scope, WALLS } from './directives.table.ts';
 
 /*
- * From a wish to the files of a service, as data: nothing is read or written here. The first line of each file says who
- * made it, with the digest of the rest, so that a file that its owner has edited is never replaced or removed.
+ * From a wish to the files of a service, as data: nothing is read or written here.
  */
 
 /** What the service starts, and with what. */
@@ -28,22 +27,25 @@ export const SERVICE = 'palisade.service';
 export const SOCKET = 'palisade.socket';
 export const LAUNCHD_LABEL = 'dev.palisade.gateway';
 
-const HEAD = /^(?:<\?xml[^\n]*\n)?(?:#|<!--) Made by `palisade service install`, sha256 ([0-9a-f]{64})/;
+/** Shown on top of the units. */
+const EDIT = `# It is removed by \`palisade service uninstall\` as long as it is as it was made. To change it: systemctl edit ${SERVICE}
+`;
+const BY = { by: 'service install', open: '# ' };
 
 /** The files of a service of systemd in its folder. */
 export function systemdFiles(wish: ServiceWish, folder: string): readonly PlannedFile[] {
   const files = [
-    { path: join(folder, SOCKET), text: marked(socketUnit(wish)), mode: 0o644 },
-    { path: join(folder, SERVICE), text: marked(serviceUnit(wish)), mode: 0o644 },
+    { path: join(folder, SOCKET), text: marked(socketUnit(wish), BY), mode: 0o644 },
+    { path: join(folder, SERVICE), text: marked(serviceUnit(wish), BY), mode: 0o644 },
   ];
   if (wish.scope === 'user') return files;
   const users = join(dirname(dirname(folder)), 'sysusers.d', 'palisade.conf');
   const user = `u ${SYSTEM_USER} - "Palisade gateway" ${SYSTEM_STATE}\n`;
-  return [{ path: users, text: marked(user), mode: 0o644 }, ...files];
+  return [{ path: users, text: marked(user, BY), mode: 0o644 }, ...files];
 }
 
 function socketUnit({ listen }: ServiceWish): string {
-  return `[Unit]
+  return `${EDIT}[Unit]
 Description=Address of the Palisade gateway
 Documentation=man:palisade(1)
 
@@ -65,7 +67,7 @@ function serviceUnit(wish: ServiceWish): string {
       .map(({ line, why }) => `# ${why}\n${line}\n`)
       .join('');
   const type = launcher === null ? 'exec' : 'notify';
-  return `[Unit]
+  return `${EDIT}[Unit]
 Description=Palisade, a gateway between AI agents and their tools
 Documentation=man:palisade(1)
 Requires=${SOCKET}
@@ -160,7 +162,11 @@ ${words.map((word) => `    <string>${xml(word)}</string>`).join('\n')}
 </dict>
 </plist>
 `;
-  return { path: join(folder, `${LAUNCHD_LABEL}.plist`), text: markedXml(text), mode: 0o644 };
+  return {
+    path: join(folder, `${LAUNCHD_LABEL}.plist`),
+    text: marked(text, { by: 'service install', open: '<!-- ', close: ' -->', after: 1 }),
+    mode: 0o644,
+  };
 }
 
 function xml(text: string): string {
@@ -169,26 +175,4 @@ function xml(text: string): string {
       `Cannot write "${text}" into a property list: it has a control character, expected none`,
     );
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
-function marked(text: string): string {
-  return `# Made by \`palisade service install\`, sha256 ${digestBytes(text)}
-# \`palisade service uninstall\` removes it as long as it is as it was made. To change it: systemctl edit ${SERVICE}
-${text}`;
-}
-
-/** The declaration comes first in XML, the mark after it. */
-function markedXml(text: string): string {
-  const [declaration = '', ...rest] = text.split('\n');
-  const body = rest.join('\n');
-  return `${declaration}\n<!-- Made by \`palisade service install\`, sha256 ${digestBytes(body)} -->\n${body}`;
-}
-
-/** Whose file it is: `ours` as it was made, `edited` since then, or `other`. */
-export function ownerOf(text: string): 'ours' | 'edited' | 'other' {
-  const head = HEAD.exec(text);
-  if (head === null) return 'other';
-  const lines = text.split('\n');
-  const body = lines.slice(2).join('\n');
-  return digestBytes(body) === head[1] ? 'ours' : 'edited';
 }

@@ -89,9 +89,39 @@ export const SETUP_VERBS: readonly Verb[] = verbs({
     examples: ['palisade upgrade --check', 'palisade upgrade'],
     load: async () => (await import('../nouns/upgrade.ts')).upgrade,
   },
+  uninstall: {
+    sentence:
+      'Undo what init, connect, service install and completion install did: shows a plan first; the state directory stays, or its journal is exported.',
+    flags: {
+      yes: 'Do not ask for confirmation.',
+      'dry-run': 'Show the plan, and change nothing.',
+      'export FILE':
+        'Export the journal to FILE and the public keys to FILE.keys, verify both, and remove the state directory.',
+      purge: 'Remove the state directory without an export.',
+      system: 'Also remove the service of the machine, as root.',
+    },
+    examples: [
+      'palisade uninstall --dry-run',
+      'palisade uninstall --export journal.jsonl',
+      'palisade uninstall --purge --yes',
+    ],
+    load: async () => (await import('../uninstall/uninstall.ts')).uninstall,
+  },
   'completion bash|zsh|fish': {
     sentence: 'Print the completion script of your shell.',
     examples: ['source <(palisade completion bash)'],
     load: async () => (await import('../completion.ts')).completion,
+  },
+  'completion install [SHELL]': {
+    sentence:
+      'Install the completion of the shells that are here (bash, zsh, fish), or of one, and the manual page.',
+    flags: { 'root DIR': 'Write below this directory, where packages have them.' },
+    examples: ['palisade completion install', 'palisade completion install zsh'],
+    load: async () => (await import('../shell-files.ts')).install,
+  },
+  man: {
+    sentence: 'Print the manual page.',
+    examples: ['palisade man | man -l -'],
+    load: async () => (await import('../man.ts')).man,
   },
 });
