@@ -67,6 +67,13 @@ export const SERVICES = [
   ['pg_lsclusters', 'postgresql'],
 ];
 
+/** What `npm run container` builds and starts an image with. */
+export const CONTAINER = [
+  ['podman', 'podman'],
+  ['crun', 'crun'],
+  ['mmdebstrap', 'mmdebstrap'],
+];
+
 const PLACES = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 /** The packages of the programs that are not there; `has` tells whether a path can be executed. */
