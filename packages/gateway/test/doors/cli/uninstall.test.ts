@@ -32,7 +32,7 @@ async function setUp() {
 }
 
 /** The files below a folder. */
-function filesIn(folder: string): readonly string[] {
+function filesIn(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
