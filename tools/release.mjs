@@ -155,7 +155,7 @@ async function tryInstalled({ root, outDir }) {
 function readWords(words) {
   const options = {
     'dry-run': { type: 'boolean', default: false },
-    out: { type: 'string', default: 'release' },
+    out: { type: 'string', default: 'dist/release' },
   };
   try {
     return parseArgs({ args: words, options }).values;

@@ -139,6 +139,9 @@ describe.each(WHO)('palisade, installed by %s', (who) => {
     expect(inside.out).not.toContain('global');
     expect(inside.out).not.toMatch(/^0$/m);
     expect(readFileSync(join(workspace, 'here'), 'utf8')).toBe('made\n');
+    const { out: here } = await user.run([program, 'doctor'], { cwd: join(user.home, 'project') });
+    const isInWorkspace = `${modules}/palisade lies in the workspace`;
+    expect(here.includes(isInWorkspace)).toBe(way.modules.startsWith('project/'));
     const outside = await palisade('exec', '--', 'sh', '-c', `echo no > ${user.home}/planted`);
     expect(outside.status).not.toBe(0);
     expect(readdirSync(user.home)).not.toContain('planted');

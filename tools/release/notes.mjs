@@ -11,14 +11,21 @@ export function sectionOf(changelog, heading) {
   return text === '' ? undefined : text;
 }
 
-/** Writes the notes; links into the repository stay as they are. */
+/** Notes are read where the pages of the repository are not beside them: links into it become their names. */
+function withoutLinks(text) {
+  return text.replace(/\[([^\]]*)\]\((?!\w+:)([^)]*)\)/g, (_, label, target) =>
+    target.split('#')[0] === label ? label : `${label} (${target})`,
+  );
+}
+
+/** Writes the notes. */
 export function notesOf({ version, section, files }) {
   const rows = files.map(({ name, sha256 }) => `| \`${name}\` | \`${sha256}\` |`);
   return `# Palisade ${version}
 
 \`npm install -g palisade@${version}\`. ${INSTALL}
 
-${section}
+${withoutLinks(section)}
 
 ## Files
 

@@ -287,9 +287,10 @@ describe('the notes of a release', () => {
   });
 
   test('say how to install and what to compare', () => {
-    const notes = notesOf({ version: '1.2.3', section: '- Old.', files: [{ name: 'a.tgz', sha256: 'ff' }] });
+    const section = '- Old ([docs/a.md](docs/a.md#b), [decision](docs/c.md), [SemVer](https://semver.org)).';
+    const notes = notesOf({ version: '1.2.3', section, files: [{ name: 'a.tgz', sha256: 'ff' }] });
     expect(notes).toContain('npm install -g palisade@1.2.3');
-    expect(notes).toContain('- Old.');
+    expect(notes).toContain('- Old (docs/a.md, decision (docs/c.md), [SemVer](https://semver.org)).');
     expect(notes).toContain('| `a.tgz` | `ff` |');
   });
 });

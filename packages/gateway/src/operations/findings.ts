@@ -1,7 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import { CODES } from '@palisade/sdk';
 import type { StateDir } from '../config/environment.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
+import { isWithin } from '../core/paths.ts';
 import type { Gateway, Opened, Records } from '../invoke/gateway.ts';
 import { readHead } from '../journal/head.ts';
 import { packagePins } from '../packages/pins.ts';
@@ -85,6 +87,7 @@ export async function examineGateway(gateway: Opened<Gateway>): Promise<Examined
     ...policyFindings(gateway),
     budgets,
     workspaceFinding(gateway),
+    ...installationFindings(fileURLToPath(import.meta.url), gateway.workspaces.roots),
     undoFinding(gateway),
     ...tierFindings(gateway, tiers),
   ];
@@ -118,6 +121,16 @@ function workspaceFinding({ workspaces: { roots, grantedBy, startedIn } }: Opene
   if (roots.length > 0) return ok('workspaces', `${roots.join(', ')}, granted by ${grantedBy}${here}`);
   const detail = `commands may work nowhere${here}`;
   return { name: 'workspaces', state: 'warning', detail, remedy: ROOT_REMEDY };
+}
+
+/** An installation by npm that commands could change, and with it the gateway that is started next. */
+export function installationFindings(file: string, roots: readonly string[]): readonly Finding[] {
+  const [installation] = /^.*\/node_modules\/palisade(?=\/)/.exec(file) ?? [];
+  const root = roots.find((each) => installation !== undefined && isWithin(installation, each));
+  if (root === undefined) return [];
+  const detail = `${installation} lies in the workspace ${root}: commands can change it, and with it palisade itself`;
+  const remedy = 'Install palisade outside of workspaces: `npm install -g palisade`.';
+  return [{ name: 'installation', state: 'warning', detail, remedy }];
 }
 
 /**
