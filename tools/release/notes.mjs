@@ -37,4 +37,4 @@ ${rows.join('\n')}
 `;
 }
 
-const INSTALL = 'No compiler is needed; docs/install.md has the other ways, and how to go back.';
+const INSTALL = 'No compiler is needed; docs/install.md has the other ways.';

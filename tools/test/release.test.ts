@@ -170,6 +170,7 @@ test('launchersFile() keeps the head of the file and lists what was built', () =
 describe('the archives of a release', () => {
   let folder: string;
   let clone: string;
+  const stages: string[] = [];
   const built: Awaited<ReturnType<typeof build>>[] = [];
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'palisade-release-'));
@@ -178,12 +179,12 @@ describe('the archives of a release', () => {
     built.push(await build(ROOT), await build(clone));
   });
   afterAll(() => {
-    for (const path of [folder, ...built.map(({ stage }) => stage)])
-      rmSync(path, { recursive: true, force: true });
+    for (const path of [folder, ...stages]) rmSync(path, { recursive: true, force: true });
   });
 
   async function build(root: string) {
     const stage = makeStage(root);
+    stages.push(stage);
     const platforms = PLATFORMS.slice(0, 1);
     const packages = await buildPackages(root, stage, {
       version: VERSION,
