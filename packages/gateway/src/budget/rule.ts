@@ -103,6 +103,25 @@ CREATE TABLE budget_reservation (
   amounts TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;`,
   },
+  {
+    // 0.1.0 had a row for each account of a call; an open one holds the same amounts on all of them.
+    id: 'budget/002',
+    unless: "SELECT 1 FROM pragma_table_info('budget_reservation') WHERE name = 'accounts'",
+    sql: `
+ALTER TABLE budget_reservation RENAME TO budget_reservation_before;
+CREATE TABLE budget_reservation (
+  call_id TEXT PRIMARY KEY,
+  accounts TEXT NOT NULL,
+  amounts TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO budget_reservation (call_id, accounts, amounts)
+  SELECT call_id,
+    json_group_array(json_object('budget', budget, 'subject', subject, 'window_start_ms', window_start_ms)),
+    json_object('calls', max(calls_reserved), 'wallMs', max(wall_ms_reserved), 'cpuMs', max(cpu_ms_reserved),
+      'fuel', max(fuel_reserved), 'outputBytes', max(output_bytes_reserved), 'egressBytes', max(egress_bytes_reserved))
+  FROM budget_reservation_before GROUP BY call_id;
+DROP TABLE budget_reservation_before;`,
+  },
 ];
 
 /** A rule that applies to a call, and the account that it draws on. */

@@ -57,6 +57,17 @@ export const RECORD_INDEXES = `
   CREATE INDEX journal_record_search ON journal_record (seq, kind, principal, tool, at_ms);
   CREATE INDEX journal_record_call ON journal_record (call) WHERE call IS NOT NULL;`;
 
+/** Finds a row where the records are indexed like that. */
+export const HAS_INDEXES = "SELECT 1 FROM sqlite_master WHERE name = 'journal_record_search'";
+/** From the indexes of 0.1.0, in the database or in a sealed segment. */
+export const RENEW_INDEXES = `
+  DROP INDEX IF EXISTS journal_record_at;
+  DROP INDEX IF EXISTS journal_record_kind;
+  DROP INDEX IF EXISTS journal_record_principal;
+  DROP INDEX IF EXISTS journal_record_tool;
+  DROP INDEX IF EXISTS journal_record_call;
+  ${RECORD_INDEXES}`;
+
 export const journalMigrations: readonly Migration[] = [
   {
     id: 'journal/001',
@@ -70,6 +81,7 @@ export const journalMigrations: readonly Migration[] = [
       CREATE TABLE journal_open (call TEXT PRIMARY KEY, owner TEXT NOT NULL, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE journal_segment (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, file TEXT NOT NULL) STRICT;`,
   },
+  { id: 'journal/002', unless: HAS_INDEXES, sql: RENEW_INDEXES },
 ];
 
 export const query = queries<JournalTables>();

@@ -9,7 +9,12 @@ import { type Digest, digestBytes } from '../core/digest.ts';
  */
 
 /** One step of one module's tables. Ids sort in the order of application and are never reused. */
-export type Migration = { readonly id: string; readonly sql: string };
+export type Migration = {
+  readonly id: string;
+  readonly sql: string;
+  /** Where this finds a row, the step has nothing to do, and counts as applied. */
+  readonly unless?: string;
+};
 
 /** A migration that a state directory has. Those of the first versions were kept without a digest and a version. */
 export type AppliedMigration = {
@@ -45,8 +50,8 @@ const LEDGER =
 const LEDGER_COLUMNS = ['digest TEXT', 'version TEXT'];
 
 /** What of a migration its digest covers. */
-export function digestOf({ id, sql }: Migration): Digest {
-  return digestBytes(`${id}\n${sql}`);
+export function digestOf({ id, sql, unless = '' }: Migration): Digest {
+  return digestBytes(`${id}\n${unless}\n${sql}`);
 }
 
 /** Brings the tables of all modules up to date, all or nothing; refuses a database of a newer palisade. */
@@ -81,10 +86,14 @@ function apply(
   for (const migration of migrations) {
     if (!missing.has(migration.id)) adopt.run([digestOf(migration), migration.id]);
     else {
-      db.exec(migration.sql);
+      if (!isDone(db, migration)) db.exec(migration.sql);
       remember.run([migration.id, nowMs, digestOf(migration), version]);
     }
   }
+}
+
+function isDone(db: Database.Database, { unless }: Migration): boolean {
+  return unless !== undefined && db.prepare(unless).raw().get([]) !== undefined;
 }
 
 function extendLedger(db: Database.Database): void {
