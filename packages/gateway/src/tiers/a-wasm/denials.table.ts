@@ -6,11 +6,13 @@ export type DenialRow = {
   readonly remedy: string;
   /** For a module that is tried without being installed. */
   readonly tried: string;
+  /** The sentence for such a module, where it is another one. */
+  readonly triedSentence?: string;
 };
 
 const REVIEW = 'run `palisade skill quarantine SKILL`, then `palisade skill approve SKILL`';
 const GRANT =
-  'Grant it with --grant; docs/abi.md lists the forms. A test case has only what skill.toml requests.';
+  'Run `palisade skill test` or `dev` with --with-capabilities, or `palisade wasm run` with --grant (docs/abi.md lists the forms).';
 const AUTHOR = 'Report it to the author of the skill.';
 
 export const DENIALS = {
@@ -26,6 +28,7 @@ export const DENIALS = {
   },
   withheld: {
     sentence: 'The operator withheld it.',
+    triedSentence: 'This call has no grant of it.',
     remedy: `To grant it, ${REVIEW} without the --withhold for it.`,
     tried: GRANT,
   },

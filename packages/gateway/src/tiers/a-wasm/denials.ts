@@ -1,5 +1,5 @@
 import type { HostDenial } from '../../core/call-log.ts';
-import { DENIALS, type DenialWhy } from './denials.table.ts';
+import { DENIALS, type DenialRow, type DenialWhy } from './denials.table.ts';
 
 /** Why one host call was denied, as its handler knows it. */
 export type Denial = { readonly why: DenialWhy; readonly argument: string | null };
@@ -45,11 +45,10 @@ export class Denials {
   }
 
   #described(name: string, why: DenialWhy, argument: string | null): Omit<HostDenial, 'times'> {
-    const { sentence, remedy, tried } = DENIALS[why];
-    const skill = this.#skill;
-    return {
-      ...{ function: name, argument, why, sentence },
-      remedy: skill === null ? tried : remedy.replaceAll('SKILL', skill),
-    };
+    const { sentence, remedy, tried, triedSentence = sentence }: DenialRow = DENIALS[why];
+    const about = { function: name, argument, why };
+    return this.#skill === null
+      ? { ...about, sentence: triedSentence, remedy: tried }
+      : { ...about, sentence, remedy: remedy.replaceAll('SKILL', this.#skill) };
   }
 }

@@ -91,9 +91,9 @@ describe('palisade skill check', () => {
       {
         file: 'echo.wasm',
         message: 'Cannot use "echo.wasm": it imports palisade_v1.log, and skill.toml does not request log',
-        hint: 'Request it with capabilities.log in skill.toml, or build the module without the import.',
+        hint: 'Request it with `log = true` under [capabilities] in skill.toml, or build the module without the import.',
       },
-      { file: 'echo.wasm', hint: expect.stringContaining('capabilities.random') },
+      { file: 'echo.wasm', hint: expect.stringContaining('`random = true`') },
     ]);
     expect(status).toBe(2);
     const requested = await checkedWith('imports', {

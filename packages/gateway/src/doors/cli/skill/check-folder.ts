@@ -1,10 +1,12 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { inert } from '../../../core/hostile-text.ts';
 import { type Problem, sentenceOf } from '../../../core/result.ts';
+import type { GrantKind } from '../../../core/wasm.ts';
 import { parseCases } from '../../../skills/audit/cases.ts';
 import { declaredNeeds, keyOf, unusedNeeds } from '../../../skills/audit/checks/modules.table.ts';
 import { moduleSubjects } from '../../../skills/audit/module/module-subject.ts';
 import { slipsIn } from '../../../skills/audit/schema-slips.ts';
+import { isGrantKind } from '../../../skills/capabilities/kinds.ts';
 import { parseFixtures } from '../../../skills/http-fixtures.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
@@ -98,6 +100,18 @@ async function judgeSchemas({ tools }: Manifest): Promise<Judged> {
   return { problems, warnings };
 }
 
+/** How a request is written, as an author would begin it. */
+const REQUESTS: Readonly<Record<GrantKind, string>> = {
+  http: '`http_egress_allowlist = ["api.example.com:443"]` under [capabilities]',
+  secret: '`scope = "skill"`, `keys = ["api_token"]` and `use = "reveal"` under [[capabilities.secrets]]',
+  storage: '`read_roots = ["notes/"]` and `write_roots = ["notes/"]` under [capabilities.filesystem]',
+  channel: '`name = "news"` and `publish = true` or `receive = true` under [[capabilities.channels]]',
+  log: '`log = true` under [capabilities]',
+  clock: '`clock = true` under [capabilities]',
+  random: '`random = true` under [capabilities]',
+  config: '`config = ["unit"]` under [capabilities]',
+};
+
 /** What the modules import and the manifest does not request, which no call would start with; and the reverse. */
 async function judgeImports(entries: Entries, manifest: Manifest): Promise<Judged> {
   const { MODULE_BENCH } = await import('../../../invoke/skills/examine.ts');
@@ -110,7 +124,8 @@ async function judgeImports(entries: Entries, manifest: Manifest): Promise<Judge
       if (misfit !== null)
         return [whole(path, `${subject} ${inert(misfit)}`, 'Build it for the ABI of docs/abi.md.')];
       if (need === null || declared.has(need)) return [];
-      const hint = `Request it with ${keyOf(need)} in skill.toml, or build the module without the import.`;
+      const how = isGrantKind(need) ? REQUESTS[need] : keyOf(need);
+      const hint = `Request it with ${how} in skill.toml, or build the module without the import.`;
       return [whole(path, `${subject}, and skill.toml does not request ${need}`, hint)];
     }),
   );

@@ -4,7 +4,7 @@ import type { CaseResult, TriedCall } from '../../../invoke/skills/run-cases.ts'
 import { type Printer, printError, printProblem, type SourceProblem } from '../printer.ts';
 import { BuildFailure, type BuiltModule } from './build-modules.ts';
 import { compilerProblems, withPlaces } from './compiler-problems.ts';
-import { printBuilt, printCase, printCompilerOutput } from './print-build.ts';
+import { printBuilt, printCase, printCompilerOutput, printDenials } from './print-build.ts';
 
 const MOST_LISTED = 8;
 const NOTHING = { passed: 0, failed: 0, notRun: 0, buildMs: 0 };
@@ -50,24 +50,26 @@ export class DevReport {
   }
 
   tested(result: CaseResult): void {
-    const { case: tried, verdict, why, callId, fuel } = result;
+    const { case: tried, verdict, why, callId, fuel, log } = result;
     const counter = verdict === 'not-run' ? 'notRun' : verdict;
     this.#round = { ...this.#round, [counter]: this.#round[counter] + 1 };
     const { file, name, tool } = tried;
-    const about = { file, name, tool, verdict, why, callId, fuel };
+    const about = { file, name, tool, verdict, why, callId, fuel, denied: log?.denied ?? [] };
     this.#tell('case', about, (print) => printCase(print, result));
   }
 
-  called(tool: string, { callId, outcome, usage, misses }: TriedCall): void {
+  called(tool: string, { callId, outcome, usage, misses, log }: TriedCall): void {
     const { status, code } = outcome;
     const { fuel } = usage;
     const output = status === 'refused' ? null : outcome.output;
     const message = status === 'ok' ? null : outcome.message;
-    this.#tell('call', { tool, callId, status, code, output, message, misses, fuel }, (print) => {
+    const denied = log?.denied ?? [];
+    this.#tell('call', { tool, callId, status, code, output, message, misses, fuel, denied }, (print) => {
       const style = status === 'ok' ? 'green' : 'red';
       print.styled(style, status, `  ${tool}  ${code}  ${fuel} fuel  ${callId}`);
       if (output !== null) print.value(output);
       for (const line of message === null ? misses : [message, ...misses]) print.line(line);
+      printDenials(print, log);
     });
   }
 
