@@ -113,3 +113,39 @@ describe.each(TRAPS)('a trap in $language', ({ language, source, before, added, 
     BUILD_MS,
   );
 });
+
+test(
+  'a denied host call is told of a case that passes too, with what the author can do',
+  async () => {
+    const folder = join(home, 'denied');
+    await skill('new', folder, '--language', 'c', '--id', 'acme.denied');
+    const replace = (file: string, from: string, to: string) => {
+      const text = readFileSync(join(folder, file), 'utf8');
+      expect(text).toContain(from);
+      writeFileSync(join(folder, file), text.replace(from, to));
+    };
+    const put =
+      'palisade_put_stored(palisade_handle(PALISADE_STORAGE, 0), palisade_text("elsewhere/a"), palisade_text("1"), -1);';
+    replace('src/skill.c', 'PALISADE_TOOL(slug) {\n', `PALISADE_TOOL(slug) {\n  ${put}\n`);
+    const requested = '[capabilities.filesystem]\nread_roots = ["notes/"]\nwrite_roots = ["notes/"]\n';
+    expect((await skill('build', folder)).status).toBe(0);
+    expect((await skill('check', folder)).out).toContain('write_roots = ["notes/"]');
+    replace('skill.toml', '[compat]', `${requested}\n[compat]`);
+    const without = await skill('test', folder);
+    expect(without).toMatchObject({ status: 0 });
+    expect(without.out).toContain('denied: storage_put "elsewhere/a": This call has no grant of it.');
+    expect(without.out).toContain('--with-capabilities');
+    const granted = await skill(
+      'dev',
+      folder,
+      '--once',
+      '--with-capabilities',
+      '--call',
+      'slug',
+      '--input',
+      '{"text":"a"}',
+    );
+    expect(granted.out).toContain('denied: storage_put "elsewhere/a": No prefix of the storage');
+  },
+  BUILD_MS,
+);
