@@ -42,11 +42,11 @@ export const FIXES: readonly FixRow[] = [
   {
     steps: NAMESPACE_STEPS,
     errnos: ['EPERM', 'EACCES'],
-    fix: 'In a container its filters forbid namespaces: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or run palisade on the host.',
+    fix: 'In a container its filters forbid namespaces: start it with `--security-opt seccomp=seccomp.json --security-opt apparmor=unconfined` and the filter of docs/container.md, or run palisade on the host.',
   },
   {
     steps: ['proc'],
-    fix: 'In a container a masked /proc forbids a new one: start it with `--security-opt systempaths=unconfined`, or run palisade on the host.',
+    fix: 'In a container a masked /proc forbids a new one: start it with `--security-opt systempaths=unconfined` (podman: `unmask=ALL`; Kubernetes: `procMount: Unmasked`), or run palisade on the host.',
   },
   {
     steps: ['workspace-idmap', 'workspace-clone', 'workspace-map', 'workspace-mount'],

@@ -52,10 +52,15 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
   };
   return {
     hold: async (id, terms) => {
-      const found = await health.look();
-      if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.problem.why}`);
-      const { tier, launcher } = found.value;
-      return holdRun({ ...kit, launcher }, tier, { id, terms });
+      const { tier, launcher } = await requireTier(health, id);
+      return holdRun({ ...kit, launcher }, tier, { id, terms }).catch(async (error: unknown) => {
+        // A trial tells a tier that this machine lacks from a program that does not start.
+        if (error instanceof CodedError && isUnheldCode(error.code)) {
+          health.doubt();
+          await requireTier(health, id);
+        }
+        throw error;
+      });
     },
     refusal: async (checked) => {
       const found = await health.look();
@@ -77,10 +82,20 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
   };
 }
 
+async function requireTier(health: TierHealth, id: string): Promise<Found> {
+  const found = await health.look();
+  if (found.ok) return found.value;
+  const { why, fix } = found.problem;
+  throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${why}`, { remedy: fix });
+}
+
 /** The sandbox was not set up, or its isolation was not proved: the machine may have changed. */
 function isUnheld({ ending }: RunResult): boolean {
-  if (ending.status === 'ok') return false;
-  return ending.code === 'tier/not-started' || ending.code === 'tier/unproven';
+  return ending.status !== 'ok' && isUnheldCode(ending.code);
+}
+
+function isUnheldCode(code: string): boolean {
+  return code === 'tier/not-started' || code === 'tier/unproven';
 }
 
 /** The plan of a run, without the groups that are made for it. */

@@ -31,8 +31,8 @@ describe('fixOf()', () => {
   });
 
   test.each([
-    ['namespaces', 'EPERM', 'seccomp=unconfined'],
-    ['sandbox', 'EPERM', 'seccomp=unconfined'],
+    ['namespaces', 'EPERM', 'seccomp=seccomp.json'],
+    ['sandbox', 'EPERM', 'seccomp=seccomp.json'],
     ['namespaces', 'ENOSPC', 'outside'],
     ['user-map', 'EACCES', 'container'],
     ['landlock', 'ENOSYS', 'lsm='],

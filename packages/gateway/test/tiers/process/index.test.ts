@@ -1,5 +1,5 @@
-import { realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CheckedCall } from '../../../src/core/checked-call.ts';
 import type { Clock } from '../../../src/core/clock.ts';
@@ -78,7 +78,7 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
   expect(await c.refusal?.(call)).toMatchObject({
     code: 'tier/unenforceable',
     message: expect.stringContaining('it failed at "sandbox" with bwrap: No permissions'),
-    remedy: expect.stringContaining('seccomp=unconfined'),
+    remedy: expect.stringContaining('seccomp=seccomp.json'),
   });
 
   rmSync(broken);
@@ -106,4 +106,33 @@ test('a floor that the machine cannot reach refuses with its place in the config
   const refused = await without.c.refusal?.(call);
   expect(refused).toMatchObject({ code: 'tier/unenforceable' });
   expect(refused?.message).not.toContain('tier_floor');
+});
+
+test('a long run is refused for what the machine lacks, and fails alone where its sandbox fails once', async () => {
+  const time = { addedMs: 0 };
+  const clock = { nowMs: () => 0, monotonicMs: () => performance.now() + time.addedMs };
+  const [once, broken] = ['once', 'broken'].map((name) => join(openDirectory(), name)) as [string, string];
+  const failure = 'echo "bwrap: No permissions to create new namespace" >&2; exit 1';
+  const bwrap = fakeBwrap('bubblewrap 0.8.0', [
+    `if [ -e ${once} ]; then /bin/rm ${once}; ${failure}; fi`,
+    `if [ -e ${broken} ]; then ${failure}; fi`,
+    'exec /usr/bin/bwrap "$@"',
+  ]);
+  const terms = { workspace: openDirectory(), executable: realpathSync('/bin/sh'), env: {} };
+  const { c } = commandTiers(kitWith(clock), machine({ clock, bwraps: [bwrap] }));
+  const hold = () => c.hold('engine', sampleTerms({ ...terms, argv: ['sh', '-c', 'exit 0'] }));
+  await (await hold()).ended;
+  // Sandboxes of a gateway that is root are made by another user.
+  chmodSync(dirname(once), 0o777);
+  writeFileSync(once, '');
+  await expect(hold()).rejects.toMatchObject({ code: 'tier/not-started' });
+  await (await hold()).ended;
+
+  writeFileSync(broken, '');
+  time.addedMs += 6 * SECOND_MS;
+  await expect(hold()).rejects.toMatchObject({
+    code: 'tier/unenforceable',
+    message: expect.stringContaining('it failed at "sandbox" with bwrap: No permissions'),
+    remedy: expect.stringContaining('seccomp=seccomp.json'),
+  });
 });

@@ -102,7 +102,7 @@ describe('tryTier()', () => {
   });
 
   test.each([
-    ['namespaces', 'EPERM', 'seccomp=unconfined'],
+    ['namespaces', 'EPERM', 'seccomp=seccomp.json'],
     ['workspace-idmap', 'EINVAL', 'idmapped mounts'],
     ['rlimit', 'EPERM', 'ulimit'],
     ['proc', 'EPERM', 'systempaths=unconfined'],
