@@ -142,6 +142,17 @@ export function forbidden(remedy) {
       },
     ],
     [
+      'a skill runs under the limits of tier B, at the first call, and `palisade doctor` says so',
+      async ({ inside }) => {
+        await installSkill(inside);
+        expect(await inside('palisade', 'call', 'acme.sample.plain', '--json'), /"code": ?"ok"/);
+        expect(
+          await inside('palisade', 'doctor'),
+          /tier a: trial ran an engine process under the limits of tier B/,
+        );
+      },
+    ],
+    [
       'builtin tools answer, and the container is healthy',
       async ({ inside, healthy }) => {
         expect(await inside('palisade', 'call', 'palisade.echo', '--input', '{"message":"hello"}'), /hello/);
@@ -167,6 +178,10 @@ export function expect({ status, output }, text, wanted = 0) {
   throw new Error(`status ${status}, expected ${wanted}; ${text} in:\n${output}`);
 }
 
+/** What a bundled package may expect of its surroundings. */
+const COMMONJS = `import { createRequire } from 'node:module';
+const [require, __filename, __dirname] = [createRequire(import.meta.url), import.meta.filename, import.meta.dirname];`;
+
 /** Writes the skill that the tests install elsewhere too into a folder. */
 export async function writeSample(root, folder) {
   const bundled = join(folder, '../sample.mjs');
@@ -178,9 +193,7 @@ export async function writeSample(root, folder) {
     conditions: ['palisade-source'],
     outfile: bundled,
     absWorkingDir: root,
-    banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-    },
+    banner: { js: COMMONJS },
     logLevel: 'error',
   });
   const { sampleFiles } = await import(bundled);
