@@ -159,6 +159,23 @@ export const MIRRORS = [
     text: commandReference,
   },
   {
+    file: 'docs/service.md',
+    mark: 'directives',
+    table: 'packages/gateway/src/doors/cli/service/directives.table.ts',
+    names: ['LIFE', 'WALLS'],
+    head: ['Directive', 'For', 'Why'],
+    rows: (...tables) =>
+      tables.flat().map(({ line, scopes, why }) => [`\`${line}\``, scopes.join(', '), why]),
+  },
+  {
+    file: 'docs/service.md',
+    mark: 'left-out',
+    table: 'packages/gateway/src/doors/cli/service/directives.table.ts',
+    names: ['LEFT_OUT'],
+    head: ['Directive', 'What it breaks'],
+    rows: (rows) => rows.map(({ directive, breaks }) => [`\`${directive}\``, breaks]),
+  },
+  {
     file: 'docs/skill-audit.md',
     mark: 'checks',
     table: 'packages/gateway/src/skills/audit/audit.ts',

@@ -255,5 +255,6 @@ function nextSteps({ policies }: PreparedState, offered: readonly OfferedClient[
     'palisade approvals list    see which calls wait for your approval',
     `palisade policy check      check your edits of ${policies.path}`,
     `palisade doctor            check this machine and ${dirname(policies.path)}`,
+    'palisade service install   serve all agents from one daemon that is always there',
   ];
 }
