@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { palisade, scratch } from '../fixtures/cli.ts';
+import { PALISADE, palisade, scratch } from '../fixtures/cli.ts';
 
 /*
  * Two machines of one agent: at the desk it may do what it may not do in the lobby. Policies on device, channel and session
@@ -97,5 +99,25 @@ when { context has session && context.session == "${id}" };
     expect((await run(['session', 'end', id])).status).toBe(0);
     expect((await echo('--device', 'desk')).code).toBe('ok');
     expect((await run(['session', 'show', id])).out).toMatch(/^ended +\S+ by user:/m);
+  });
+});
+
+describe('an MCP client whose server cannot start', () => {
+  test.each([
+    ['names a door as its channel', ['--channel', 'cli'], 64],
+    ['names a file as its state directory', ['--state', PALISADE], 2],
+  ])('sees it end at once, not when the client gives up: it %s', async (_, words, expected) => {
+    const child = spawn(process.execPath, [PALISADE, 'mcp', '--as', 'agent:ada', ...words], {
+      stdio: 'pipe',
+    });
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    };
+    // Standard input stays open, as a client keeps it.
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(expected);
   });
 });

@@ -57,6 +57,8 @@ export async function start(answered: MessageId | null): Promise<void> {
     openRecords: async (options) => (await opening()).openRecords(options),
     openGateway: async (options) => (await opening()).openGateway(options),
   });
+  // An MCP client that was refused waits for this process to end, and keeps standard input open until then.
+  process.stdin.unref?.();
   process.exitCode = unwritten.status ?? status;
   process.once('beforeExit', () => {
     process.exitCode = unwritten.status ?? status;
