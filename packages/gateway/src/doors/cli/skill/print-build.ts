@@ -30,7 +30,10 @@ export function printCase(print: Printer, { case: tried, verdict, why, fuel, log
   const used = verdict === 'not-run' ? `  not run: ${why}` : isMeasured ? `  ${fuel} fuel` : '';
   print.styled(style, mark, ` ${tried.tool}: ${tried.name}${used}`);
   // A denial may be what a passed case is about, or a mistake that nobody notices otherwise.
-  if (verdict !== 'failed') return printDenials(print, log);
+  if (verdict !== 'failed') {
+    printDenials(print, log);
+    return;
+  }
   print.line(`    ${tried.file}: ${why}`);
   for (const line of log === null ? [] : linesOfLog(log)) print.line(`    ${line}`);
 }
