@@ -1,12 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { useBuild } from '../../packages/gateway/test/doors/cli/palisade.ts';
 import { PALISADE } from '../fixtures/cli.ts';
 import { makeDirectories } from '../fixtures/commands/index.ts';
+import { VOLUME } from '../volume/volume.ts';
 
 /* The daemon as a manager of services starts it: with a socket that listens already, and by the launcher that lets it speak. */
 
@@ -130,3 +132,31 @@ describe('palisade serve under a manager of services', () => {
     expect(JSON.parse(line.toString()).url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 });
+
+/** As root only, with systemd and control groups of version 2; the machine is left alone. */
+const BOOTS = VOLUME === 1 && process.getuid?.() === 0 ? ['process 1 of a namespace'] : [];
+
+test.each(BOOTS)(
+  'systemd itself, as %s, starts it for the first client, keeps its walls, and lets it go',
+  (_) => {
+    const result = mkdtempSync(join(tmpdir(), 'palisade-boot-'));
+    onTestFinished(() => rmSync(result, { recursive: true, force: true }));
+    execFileSync(resolve('tests/fixtures/service/boot.sh'), [resolve('.'), result]);
+    const facts = readFileSync(join(result, 'out'), 'utf8').split('\n').filter(Boolean);
+    expect(
+      facts.map((line) => line.trim()),
+      readFileSync(join(result, 'log'), 'utf8'),
+    ).toEqual([
+      'before: inactive',
+      'client: 200',
+      'after: active serving http://127.0.0.1:7433',
+      'main: palisade node',
+      'status: ["active",["ours"]]',
+      'jail: ["ok","1000\\n"]',
+      'made: hello',
+      'outside: 1',
+      'restarted: active success',
+      'removed: 0 inactive inactive',
+    ]);
+  },
+);

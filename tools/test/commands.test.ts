@@ -52,6 +52,11 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
         ].map((path) => [`packages/guest/${path}`, NO_IMPORTS]),
       ),
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',
+      'docs/service.md': ['directives', 'left-out']
+        .map((mark) => `<!-- ${mark}:begin -->\n<!-- ${mark}:end -->\n`)
+        .join(''),
+      'packages/gateway/src/doors/cli/service/directives.table.ts':
+        'export const LIFE = [], WALLS = [], LEFT_OUT = [];\n',
       'docs/sandbox.md': ['protected', 'evasions']
         .map((mark) => `<!-- ${mark}:begin -->\n<!-- ${mark}:end -->\n`)
         .join(''),

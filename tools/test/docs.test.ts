@@ -120,6 +120,25 @@ const audit = `# Audit
 <!-- checks:end -->
 `;
 
+const service = `# Service
+
+<!-- directives:begin -->
+
+| Directive | For | Why |
+| --- | --- | --- |
+| \`A=b\` | system, user | It holds. |
+| \`C=d\` | user | It helps. |
+
+<!-- directives:end -->
+<!-- left-out:begin -->
+
+| Directive | What it breaks |
+| --- | --- |
+| \`E=f\` | All of it. |
+
+<!-- left-out:end -->
+`;
+
 const sandbox = `# Sandbox
 
 <!-- protected:begin -->
@@ -198,6 +217,11 @@ const sound: Tree = {
     log: { form: 'log', sentence: 'Lines.' },
     channel: { form: 'channel=NAME[:a|:b]', sentence: 'Messages.' },
   };`,
+  'packages/gateway/src/doors/cli/service/directives.table.ts': `
+    export const LIFE = [{ line: 'A=b', scopes: ['system', 'user'], why: 'It holds.' }];
+    export const WALLS = [{ line: 'C=d', scopes: ['user'], why: 'It helps.' }];
+    export const LEFT_OUT = [{ directive: 'E=f', breaks: 'All of it.' }];
+  `,
   'packages/gateway/src/skills/audit/audit.ts':
     "export const CHECKS = [{ id: 'module/start', severity: 'note', sentence: 'A start.', look: () => [] }];",
   'packages/guest/assembly/palisade_v1.ts': imports(''),
@@ -217,6 +241,7 @@ const sound: Tree = {
   'docs/cli.md': cli,
   'docs/policy.md': policy,
   'docs/sandbox.md': sandbox,
+  'docs/service.md': service,
   'docs/skill-audit.md': audit,
   'docs/wasm.md': wasm,
   'docs/errors.md': errors(okRow + badRow),
