@@ -25,14 +25,15 @@ export async function enterNamespace(script, words) {
   return false;
 }
 
-/** The limits that podman would raise, which takes a privilege: those of this machine instead. */
+const MOST = 4096;
+
+/** The limits that podman would raise, which takes a privilege: within those of this machine instead. */
 function limitWords() {
   const limits = readFileSync('/proc/self/limits', 'utf8');
-  const hard = (name) => new RegExp(`^${name} +\\S+ +(\\d+)`, 'm').exec(limits)?.[1] ?? '4096';
-  return [
-    ['nofile', hard('Max open files')],
-    ['nproc', hard('Max processes')],
-  ].flatMap(([name, value]) => ['--ulimit', `${name}=${value}:${value}`]);
+  const within = (title) =>
+    Math.min(MOST, Number(new RegExp(`^${title} +\\S+ +(\\d+)`, 'm').exec(limits)?.[1] ?? MOST));
+  const [files, processes] = [within('Max open files'), within('Max processes')];
+  return ['--ulimit', `nofile=${files}:${files}`, '--ulimit', `nproc=${processes}:${processes}`];
 }
 
 /** Podman in `folder`; each method throws with what podman said. */

@@ -90,13 +90,20 @@ const OTHER_FIX = 'Look the step up in docs/sandbox.md, and install the updates 
 export type ReadSetting = (path: string) => string | null;
 
 /** The fix for a fault. A setting of the kernel that forbids namespaces comes first, as it explains the rest. */
-export function fixOf({ step, errno }: Fault, read: ReadSetting): string {
+export function fixOf(fault: Fault, read: ReadSetting): string {
+  const { errno } = fault;
+  const step = stepOf(fault);
   const setting = NAMESPACE_STEPS.includes(step) ? forbiddingSetting(read) : null;
   const row = FIXES.find(
     ({ steps, errnos }) =>
       steps.includes(step) && (errnos === undefined || (errno !== null && errnos.includes(errno))),
   );
   return setting?.fix ?? row?.fix ?? OTHER_FIX;
+}
+
+/** Bubblewrap takes many steps, and says in its message which of them failed. */
+function stepOf({ step, said }: Fault): string {
+  return step === 'sandbox' && said.includes("Can't mount proc") ? 'proc' : step;
 }
 
 /** Which setting of the kernel forbids user namespaces; null where none does. */

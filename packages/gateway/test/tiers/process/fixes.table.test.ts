@@ -44,6 +44,13 @@ describe('fixOf()', () => {
     expect(fixOf({ step, said: errno, errno }, nothing)).toContain(words);
   });
 
+  test('tells a masked /proc from a filter by what bubblewrap printed', () => {
+    const said = "bwrap: Can't mount proc on /newroot/proc: Operation not permitted";
+    const fix = fixOf({ step: 'sandbox', said, errno: 'EPERM' }, nothing);
+    expect(fix).toContain('systempaths=unconfined');
+    expect(fix).toContain('procMount: Unmasked');
+  });
+
   test('has no row that another row hides', () => {
     for (const row of FIXES) {
       const [step = ''] = row.steps;
