@@ -35,6 +35,13 @@ async function main() {
   if (!(await enterNamespace(import.meta.filename, process.argv.slice(2)))) return;
   const work = mkdtempSync('/var/tmp/palisade-container-');
   const engine = makeEngine(work);
+  const cleanUp = async () => {
+    await engine.podman('rm', '--all', '--force', '--volumes').catch(() => undefined);
+    await run('umount', [join(work, 'store/overlay')], { cwd: '/' });
+    rmSync(work, { recursive: true, force: true });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => void cleanUp().finally(() => process.exit(1)));
   try {
     const base = await dockersProfile(join(work, 'docker'));
     writeFileSync(join(work, 'docker.json'), JSON.stringify(base));
@@ -43,9 +50,7 @@ async function main() {
     await writeSample(root, join(work, 'sample'));
     await tryAll(work, engine);
   } finally {
-    await engine.podman('rm', '--all', '--force', '--volumes').catch(() => undefined);
-    await run('umount', [join(work, 'store/overlay')], { cwd: '/' });
-    rmSync(work, { recursive: true, force: true });
+    await cleanUp();
   }
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? 0 : 1;
