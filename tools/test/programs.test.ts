@@ -3,7 +3,7 @@ import { missingPackages, PROGRAMS } from '../programs.mjs';
 
 describe('missingPackages()', () => {
   test('names nothing where every program is in one of the usual places', () => {
-    expect(missingPackages((path: string) => /^\/usr\/(?:bin|lib)\//.test(path))).toEqual([]);
+    expect(missingPackages((path: string) => /^\/usr\/(?:bin|sbin|lib)\//.test(path))).toEqual([]);
   });
 
   test('names the package of each program that is nowhere', () => {

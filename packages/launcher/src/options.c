@@ -312,6 +312,8 @@ static void require_consistent_plan(void)
     for (size_t i = 0; i < count; i++) require_descriptor(list[i], list, i);
     if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.arguments | plan.ns) != 0)
         refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control, words or ns");
+    if (plan.exec_in_place && plan.held_count > 0)
+        refuse("mode=exec", "compares no files", "no same, program or script");
     if (plan.cut != 0 && plan.output == 0) refuse("cut", "needs output", "both");
     if (plan.flood != 0 && plan.cut == 0) refuse("flood", "needs cut=1", "both");
     if (plan.own_count > 0 && plan.connects == 0) refuse("own", "needs connects=1", "both");

@@ -91,6 +91,7 @@ const refused: readonly (readonly [args: readonly string[], why: RegExp])[] = [
   [['mode=exec', 'wallms=5', ...command], /supervises nothing/],
   [['mode=exec', 'ns=1', ...command], /supervises nothing/],
   [['mode=exec', 'control=3', ...command], /supervises nothing/],
+  [['mode=exec', `program=1:${'0'.repeat(64)}:/bin/true`, ...command], /compares no files/],
 ];
 
 const odd = ['0', '-1', '+1', ' 1', '1 ', '01', '1e3', '0x1', '1.5', '', 'NaN', 'unlimited', '9'.repeat(400)];

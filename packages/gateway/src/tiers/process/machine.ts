@@ -56,7 +56,10 @@ function weakness(path: string): Lack | null {
   const isOurs = stats.uid === 0 || stats.uid === process.getuid?.();
   // Boundary: a sandbox that another user can replace isolates nothing.
   if (!isOurs || (stats.mode & SHARED_WRITE) !== 0)
-    return { why: `"${path}" can be changed by others`, fix: `chown root ${path}; chmod 755 ${path}` };
+    return {
+      why: `"${path}" can be changed by others`,
+      fix: isOurs ? `chmod go-w ${path}` : `chown root ${path}; chmod go-w ${path}`,
+    };
   const open = directoriesAbove(path).find((directory) => isOpenToAll(statSync(directory).mode));
   // Boundary: a user who can write to a directory can replace the files in it.
   if (open === undefined) return null;

@@ -62,7 +62,7 @@ describe('findProgram()', () => {
     const weak = script(['exit 0'], 0o777);
     expect(findProgram([weak, '/bin/sh'], MISSING)).toEqual({
       ok: false,
-      problem: { why: `"${weak}" can be changed by others`, fix: `chown root ${weak}; chmod 755 ${weak}` },
+      problem: { why: `"${weak}" can be changed by others`, fix: `chmod go-w ${weak}` },
     });
   });
 });
