@@ -113,3 +113,16 @@ test('an upgrade names a configuration and policies that this version would refu
   const refused = await json(['upgrade', '--check'], state, [2]);
   expect(refused.problems[0].what).toContain('no_such_key');
 });
+
+test('a segment of the journal that is indexed as in 0.1.0 is searched and verifies', async () => {
+  const { state } = unpack('0.1.0-c9edc96a.tar.xz', 'old-segment');
+  const folder = join(state, 'journal');
+  const [segment = ''] = readdirSync(folder);
+  const old = `DROP INDEX journal_record_search;
+    CREATE INDEX journal_record_at ON journal_record (at_ms);
+    CREATE INDEX journal_record_kind ON journal_record (kind)`;
+  execFileSync('sqlite3', [join(folder, segment), old]);
+  const found = await json(['journal', 'search', '--kind', 'founded'], state);
+  expect(found.records).toHaveLength(1);
+  expect((await json(['journal', 'verify'], state)).ok).toBe(true);
+});

@@ -7,7 +7,7 @@ import { CodedError } from '../core/coded-error.ts';
 import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
 import type { Store } from '../store/store.ts';
 import { insertInto, type Query, Statements } from '../store/transaction.ts';
-import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './head.ts';
+import { HAS_INDEXES, query, RECORD_INDEXES, RECORD_TABLE, RENEW_INDEXES, type SegmentRow } from './head.ts';
 
 /*
  * Old records leave the live database for sealed segment files, so that it stays small and appends stay as fast as on
@@ -31,6 +31,11 @@ const deleteSlice = query<{ from: number; to: number }>()((db, p) =>
   db.deleteFrom('journal_record').where('seq', '>=', p('from')).where('seq', '<=', p('to')),
 );
 const firstLive = query()((db) => db.selectFrom('journal_record').select((e) => e.fn.min('seq').as('seq')));
+
+const findIndexes: Query<Record<never, never>, object> = {
+  sql: () => HAS_INDEXES.replace('sqlite_master', 'sealed.sqlite_master'),
+  bind: () => [],
+};
 
 /** One source of records: the live database or a sealed file. */
 export type Shelf = {
@@ -201,7 +206,22 @@ function attach(path: string, used: OpenSegment | undefined): OpenSegment {
   const db = used?.db ?? new Database(':memory:');
   if (used !== undefined) db.exec('DETACH sealed');
   db.prepare('ATTACH ? AS sealed').run([path]);
-  return used ?? { db, statements: new Statements(db) };
+  const segment = used ?? { db, statements: new Statements(db) };
+  if (segment.statements.get(findIndexes, {}) === undefined) renewIndexes(path);
+  return segment;
+}
+
+/** A segment that 0.1.0 has sealed is indexed as that version searched it; its records stay as they are. */
+function renewIndexes(path: string): void {
+  const db = new Database(path);
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    // Another process may have been faster.
+    if (db.prepare(HAS_INDEXES).raw().get([]) === undefined) db.exec(RENEW_INDEXES);
+    db.exec('COMMIT');
+  } finally {
+    db.close();
+  }
 }
 
 /** On another thread: flushing a whole segment takes longer than a call should wait. */
