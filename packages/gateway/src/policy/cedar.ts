@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import type * as CedarWasm from '@cedar-policy/cedar-wasm/nodejs';
 import { accept, type Result, reject } from '../core/result.ts';
+import { setWasmFlags } from '../core/wasm-flags.ts';
 
 export type {
   CedarValueJson,
@@ -24,12 +24,7 @@ const MODULE = '@cedar-policy/cedar-wasm/nodejs';
 
 /** Loads an instance that shares nothing with the ones before it. Takes 10 to 80 ms. */
 export function loadCedar(): Cedar {
-  // Boundary: Node 20 ends the whole process ("unreachable code") when it deoptimises code in the middle of a call into
-  // WebAssembly that passes objects, as every call of Cedar does. Calls that are not inlined are safe.
-  setFlagsFromString('--no-turbo-inline-js-wasm-calls');
-  // Most of Cedar runs once or twice in a short-lived command; optimising it at once costs more than it ever gives
-  // back. A long-lived process still gets optimised code, after some hundred decisions.
-  setFlagsFromString('--wasm-tiering-budget=300000000');
+  setWasmFlags();
   // A new require each time: its module record would otherwise keep every instance it ever loaded.
   const require = createRequire(import.meta.url);
   const path = require.resolve(MODULE);

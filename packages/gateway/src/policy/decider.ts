@@ -1,6 +1,7 @@
 import { cached } from '../core/cached.ts';
-import { accept, reject } from '../core/result.ts';
-import { type Cedar, type CedarLoader, type EntityJson, isCrash } from './cedar.ts';
+import { type Digest, digestValue } from '../core/digest.ts';
+import { accept, orElse, reject } from '../core/result.ts';
+import { type Cedar, type CedarLoader, cedarVersion, type EntityJson, isCrash } from './cedar.ts';
 import { uidOf } from './entities.ts';
 import { KEPT_ANSWERS, SCHEMAS_PER_INSTANCE } from './limits.ts';
 import type { PolicySet } from './policy-set.ts';
@@ -32,13 +33,23 @@ type Live = {
 /** An instance with the policies under this name, and the schemas that it has parsed. */
 type Instance = { readonly cedar: Cedar; readonly schemas: Set<string>; slot: string };
 
+/** Answers that outlive the process; see memory.ts. */
+export type LastingAnswers = {
+  readonly find: (key: Digest) => PolicyAnswer | null;
+  readonly keep: (key: Digest, answer: PolicyAnswer) => void;
+};
+
+const FORGETFUL: LastingAnswers = { find: () => null, keep: () => undefined };
+
 export class Decider {
   readonly #load: CedarLoader;
+  readonly #lasting: LastingAnswers;
   #live: Live | null = null;
   #instance: Instance | null = null;
 
-  constructor(load: CedarLoader) {
+  constructor(load: CedarLoader, lasting = FORGETFUL) {
     this.#load = load;
+    this.#lasting = lasting;
   }
 
   get set(): PolicySet | null {
@@ -62,7 +73,8 @@ export class Decider {
   use(set: PolicySet): void {
     const texts = set.policies.map(({ text }) => text);
     const reads = readsByTool(texts);
-    const live = { set, reads, readsDigests: readsDigests(texts), answers: new Answers() };
+    const answers = new Answers(this.#lasting, set.digest);
+    const live = { set, reads, readsDigests: readsDigests(texts), answers };
     if (this.#instance !== null) this.#fill(this.#instance, set);
     this.#live = live;
   }
@@ -158,26 +170,45 @@ function failed(policy: string | null, message: string): PolicyAnswer {
  * A cache of Cedar's answers under one policy set. An answer is a function of the set and of the question, and a
  * question contains only what the policies can read; so most calls of one tool by one principal are the same question.
  * The cache key is the exact entities and the whole text of the context: any difference makes another question. The
- * cache is discarded with its set.
+ * cache is discarded with its set. A command that makes one call asks once, and loading Cedar takes longer than all else
+ * that it does; so its answers are also kept from one process to the next, by the digest of all that they depend on.
  */
 
 type ByContext = Map<string, PolicyAnswer>;
 
 class Answers {
+  readonly #lasting: LastingAnswers;
+  readonly #set: Digest;
   readonly #kept: WeakMap<EntityJson, WeakMap<EntityJson, ByContext>> = new WeakMap();
+
+  constructor(lasting: LastingAnswers, set: Digest) {
+    this.#lasting = lasting;
+    this.#set = set;
+  }
 
   /** The answer to this question, from the cache or evaluated now. */
   of(question: PolicyQuestion, ask: () => PolicyAnswer): PolicyAnswer {
     const contexts = this.#contextsOf(question);
-    const key = contexts === null ? '' : JSON.stringify(question.context);
-    if (contexts === null || key.length > KEPT_ANSWERS.contextChars) return ask();
+    if (contexts === null) return ask();
+    const key = JSON.stringify(question.context);
+    if (key.length > KEPT_ANSWERS.contextChars) return this.#lastingOf(question, ask);
     const before = contexts.get(key);
     if (before !== undefined) return before;
-    const answer = ask();
+    const answer = this.#lastingOf(question, ask);
     // Boundary: an error may be temporary, so it is not cached.
     if (answer.verdict === 'error') return answer;
     if (contexts.size >= KEPT_ANSWERS.contexts) contexts.clear();
     contexts.set(key, answer);
+    return answer;
+  }
+
+  #lastingOf(question: PolicyQuestion, ask: () => PolicyAnswer): PolicyAnswer {
+    if (this.#lasting === FORGETFUL) return ask();
+    const key = orElse(() => keyOf(this.#set, question), null);
+    const before = key === null ? null : this.#lasting.find(key);
+    if (before !== null) return before;
+    const answer = ask();
+    if (key !== null && answer.verdict !== 'error') this.#lasting.keep(key, answer);
     return answer;
   }
 
@@ -194,4 +225,15 @@ class Answers {
 
 function isSkill({ uid }: EntityJson): boolean {
   return uidOf(uid).type === 'Skill';
+}
+
+/** Boundary: the evaluator, the set, the schema and the whole question; with anything else it is another answer. */
+function keyOf(
+  set: Digest,
+  { principal, action, resource, context, entities, schema }: PolicyQuestion,
+): Digest {
+  const { text } = schema;
+  return digestValue({
+    ...{ cedar: cedarVersion(), set, schema: text, principal, action, resource, context, entities },
+  });
 }

@@ -48,6 +48,8 @@ export type PolicyOptions = {
   readonly onEvent: (event: PolicyEvent) => void;
   /** Checks that need not be made again, besides those that the store remembers; without it that of the starters. */
   readonly checked?: memory.CheckedSets;
+  /** The process asks few questions, so the answers are kept for the next one. */
+  readonly keepsAnswers?: boolean;
   /** Another evaluator, for tests that break it. */
   readonly load?: CedarLoader;
   /** Another way to wait between two looks, for tests that write in between. */
@@ -91,7 +93,8 @@ export class PolicyEngine {
   constructor(options: PolicyOptions) {
     const load = options.load ?? loadCedar;
     this.#options = options;
-    this.#decider = new Decider(load);
+    const { keepsAnswers = false, store } = options;
+    this.#decider = new Decider(load, keepsAnswers ? memory.lastingAnswers(store) : undefined);
     this.bench = new Workbench(load);
     this.principals = new Directory(options.groups);
     this.#lookedAtMs = options.clock.monotonicMs();

@@ -26,5 +26,5 @@ export const SCHEMAS_PER_INSTANCE = 256;
 
 export const CACHED_PRINCIPALS = 1_024;
 
-/** Answers that are kept for one principal and one tool. A longer context is hardly ever the same twice. */
-export const KEPT_ANSWERS = { contextChars: 512, contexts: 64 } as const;
+/** Answers that are kept for one principal and one tool: a longer context is hardly ever the same twice; and for later. */
+export const KEPT_ANSWERS = { contextChars: 512, contexts: 64, lasting: 1_024 } as const;

@@ -1,5 +1,10 @@
+import { sql } from 'kysely';
+import type { Digest } from '../core/digest.ts';
+import { orElse } from '../core/result.ts';
 import type { Migration } from '../store/migrate.ts';
 import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
+import type { LastingAnswers, PolicyAnswer } from './decider.ts';
+import { KEPT_ANSWERS } from './limits.ts';
 import { scan } from './parse.ts';
 import { type Policy, type PolicyProblem, type PolicySet, policySetDigest } from './policy-set.ts';
 import { STARTER_POLICIES } from './starter.table.ts';
@@ -63,6 +68,33 @@ export function rememberRefusal(store: PolicyStore, key: string, nowMs: number):
   return store.commit((tx) => tx.run(KEEP_REFUSAL, { key, told_at_ms: nowMs }));
 }
 
+/** Answers of the evaluator that the next process does not have to ask for again; the newest are kept. */
+export function lastingAnswers(store: PolicyStore): LastingAnswers {
+  return {
+    find: (key) => {
+      const row = store.get(FIND_ANSWER, { key });
+      return row === undefined ? null : orElse(() => toAnswer(JSON.parse(row.answer_json)), null);
+    },
+    keep: (key, { verdict, decidedBy }) => {
+      const kept = store.commit((tx) => {
+        tx.run(KEEP_ANSWER, { key, answer_json: JSON.stringify({ verdict, decidedBy }) });
+        tx.run(FORGET_ANSWERS, { most: KEPT_ANSWERS.lasting });
+      });
+      // What cannot be kept is asked again.
+      kept.catch(() => undefined);
+    },
+  };
+}
+
+/** Boundary: anything that is not an answer without an error is asked again. */
+function toAnswer(value: unknown): PolicyAnswer | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { verdict, decidedBy } = value as Partial<Record<string, unknown>>;
+  if (verdict !== 'allow' && verdict !== 'deny') return null;
+  if (!Array.isArray(decidedBy) || !decidedBy.every((id) => typeof id === 'string')) return null;
+  return { verdict, decidedBy, errors: [], crashed: false };
+}
+
 function toSet(row: Row | undefined): PolicySet | null {
   if (row === undefined) return null;
   const policies = JSON.parse(row.policies_json) as Policy[];
@@ -99,6 +131,16 @@ export const policyMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    id: 'policy/003',
+    sql: `
+      CREATE TABLE policy_answer (
+        at INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        answer_json TEXT NOT NULL
+      ) STRICT;
+    `,
+  },
 ];
 
 type Tables = {
@@ -106,6 +148,7 @@ type Tables = {
   policy_active: { slot: number; digest: string };
   policy_check: { key: string; digest: string };
   policy_refusal: { key: string; told_at_ms: number };
+  policy_answer: { key: string; answer_json: string };
 };
 
 const query = queries<Tables>();
@@ -140,4 +183,16 @@ const KEEP_REFUSAL = insertInto<Tables['policy_refusal']>('policy_refusal', 'kee
 
 const FIND_REFUSAL = query<{ key: string }>()((db, p) =>
   db.selectFrom('policy_refusal').select('key').where('key', '=', p('key')),
+);
+
+const FIND_ANSWER = query<{ key: Digest }>()((db, p) =>
+  db.selectFrom('policy_answer').select('answer_json').where('key', '=', p('key')),
+);
+
+const KEEP_ANSWER = insertInto<Tables['policy_answer']>('policy_answer', 'keep');
+
+const FORGET_ANSWERS = query<{ most: number }>()((db, p) =>
+  db
+    .deleteFrom('policy_answer')
+    .where(sql<boolean>`at <= (SELECT max(at) FROM policy_answer) - ${p('most')}`),
 );
