@@ -8,6 +8,7 @@ import type { Observer, ToolCall } from './core/call.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { type Log, NO_LOG } from './core/log.ts';
 import type { Outcome } from './core/outcome.ts';
+import type { ProcessTierName } from './core/process.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/resolve.ts';
 import type { BackgroundRuns } from './executors/background/runs.ts';
@@ -51,6 +52,8 @@ export type OpenOptions = {
   readonly trustedCertificates?: string;
   /** It serves many calls, so sandboxes are kept ready. Such a gateway must be closed. */
   readonly isLasting?: boolean;
+  /** The tier of the one command that it is opened for. */
+  readonly expects?: ProcessTierName;
   /** Where it listens itself: what it runs cannot connect there. */
   readonly ports?: readonly number[];
   readonly observer?: Observer;
@@ -122,7 +125,7 @@ export async function outcomeOf(
 
 export async function buildPolicy(
   { config, store, clock, journal }: Opened<Records>,
-  { stateDir, checked, log = NO_LOG }: OpenOptions,
+  { stateDir, checked, isLasting = false, log = NO_LOG }: OpenOptions,
   registry: Registry,
 ): Promise<PolicyEngine> {
   const { PolicyEngine } = await import('./policy/engine.ts');
@@ -133,6 +136,8 @@ export async function buildPolicy(
     groups: groupsByPrincipal(config),
     clock,
     reloadMs: config.policy.reloadMs,
+    // One that lasts loads the evaluator once, and asks too much to write it down.
+    keepsAnswers: !isLasting,
     ...(checked && { checked }),
     onEvent: (event) => {
       const { kind, ...facts } = event;

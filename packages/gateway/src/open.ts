@@ -55,7 +55,16 @@ export const NO_OBSERVER: Observer = () => UNWATCHED;
 /** Options of `openGateway` besides the configuration. */
 export type OpenMore = Pick<
   OpenOptions,
-  'tools' | 'upstreams' | 'workspaces' | 'readOnly' | 'toolHomes' | 'isLasting' | 'observer' | 'log' | 'ports'
+  | 'tools'
+  | 'upstreams'
+  | 'workspaces'
+  | 'readOnly'
+  | 'toolHomes'
+  | 'isLasting'
+  | 'expects'
+  | 'observer'
+  | 'log'
+  | 'ports'
 >;
 
 /** Opens what keeps the record: enough to read, verify, export and prove. */
@@ -142,13 +151,6 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   // A background run is a call of the line, which is built below with these tools in its registry.
   const runCommand: RunCommand = (call, context) => outcomeOf(line, call, context);
   const background = new BackgroundRuns({ ...records, ...runner, isLasting, runCommand });
-  const registry = buildRegistry(config, {
-    skills: skillTools,
-    ...(rules.length === 0 ? {} : { upstreams: upstreamTools }),
-    tools: [...ownTools(runner, background), ...(options.tools ?? [])],
-  });
-  const policy = await buildPolicy(records, options, registry);
-  const notifier = await openNotifier(config.approval, { clock, ...options });
   const channels = buildChannels(records, stateDir);
   const opened = openTiers({
     ...options,
@@ -161,6 +163,13 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     forbidden: runner.deps().forbidden,
     onLeft: (run) => reportLeftRun(records, run, options.log ?? NO_LOG),
   });
+  const registry = buildRegistry(config, {
+    skills: skillTools,
+    ...(rules.length === 0 ? {} : { upstreams: upstreamTools }),
+    tools: [...ownTools(runner, background), ...(options.tools ?? [])],
+  });
+  const policy = await orClose(buildPolicy(records, options, registry), opened.close);
+  const notifier = await openNotifier(config.approval, { clock, ...options });
   // Before any run: none may take what was planted for the state before it.
   await opened.restoreLeft();
   const line: Line = {
@@ -191,6 +200,15 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   const gateway: Gateway = { ...line, executors, ...rest, workspaces: runner.workspaces };
   const close = keepGoing(gateway, { ...options, records, notifier, closeTiers: opened.close });
   return { ...records, ...gateway, close };
+}
+
+async function orClose<T>(opening: Promise<T>, close: () => Promise<void>): Promise<T> {
+  try {
+    return await opening;
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 type Closing = OpenOptions & {

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { quote } from '../core/hostile-text.ts';
+import { once } from '../core/once.ts';
 import { accept, type Result, sentenceOf, unfit } from '../core/result.ts';
 import { CARRIERS, ISATAP_MARKS, SPECIAL_RANGES } from './address-ranges.table.ts';
 
@@ -202,18 +203,24 @@ export type Special = {
 type Carrier = (typeof CARRIERS)[number];
 
 const LOW_32 = 0xffff_ffffn;
-/** Every row precedes the wider ones that contain it, so the first match is the narrowest. */
-const ROWS: RangeTree<Special> = plantRanges(
-  SPECIAL_RANGES.map(([text, name, sentence]) => {
-    const range = readRange(text);
-    return [range, { name, sentence, range }];
-  }),
+/** Every row precedes the wider ones that contain it, so the first match is the narrowest. Read when one is asked for. */
+const rows = once(
+  (): RangeTree<Special> =>
+    plantRanges(
+      SPECIAL_RANGES.map(([text, name, sentence]) => {
+        const range = readRange(text);
+        return [range, { name, sentence, range }];
+      }),
+    ),
 );
-const FORMS: RangeTree<readonly Carrier[]> = plantRanges(
-  Array.from(new Set(CARRIERS.map(({ range }) => range)), (text) => [
-    readRange(text),
-    CARRIERS.filter(({ range }) => range === text),
-  ]),
+const forms = once(
+  (): RangeTree<readonly Carrier[]> =>
+    plantRanges(
+      Array.from(new Set(CARRIERS.map(({ range }) => range)), (text) => [
+        readRange(text),
+        CARRIERS.filter(({ range }) => range === text),
+      ]),
+    ),
 );
 
 /** What is special about an address, by the table, by what it carries, or because it is the machine's own; else null. */
@@ -221,7 +228,7 @@ export function specialRange(address: Address, own: readonly Address[]): Special
   if (own.some((each) => isSameAddress(each, address))) {
     return { name: 'own', sentence: 'an address of the machine itself', range: rangeOf(address) };
   }
-  const row = ringAround(ROWS, address)?.item ?? null;
+  const row = ringAround(rows(), address)?.item ?? null;
   // A row for this address alone says more than what its bits would mean in another form.
   if (address.family === 4 || (row !== null && row.range.first === row.range.last)) return row;
   // Boundary: a tunnel or a translator would take the traffic to the address inside.
@@ -254,9 +261,9 @@ function isJudgedByContents(address: Address): boolean {
 }
 
 function formsOf(address: Address): readonly Carrier[] {
-  const forms: Carrier[] = [];
-  for (let ring = ringAround(FORMS, address); ring !== null; ring = ring.outer) forms.push(...ring.item);
-  return forms;
+  const found: Carrier[] = [];
+  for (let ring = ringAround(forms(), address); ring !== null; ring = ring.outer) found.push(...ring.item);
+  return found;
 }
 
 function readRange(text: string): AddressRange {

@@ -12,7 +12,7 @@ import { readLog } from '../results/call-logs.ts';
 import { type KeptResult, listResults, readResult } from '../results/results.ts';
 import type { Reader } from '../store/transaction.ts';
 import { isHiddenCall, isOwn, isSeen, type OperationCaller, type View, viewOf } from './access.ts';
-import { noSuchTool } from './call-document.ts';
+import { noSuchTool } from './caller-document.ts';
 import type { OpenedGateway } from './operation.ts';
 
 /* Calls that run and calls that have ended, as a caller may see them. */

@@ -3,7 +3,6 @@ import type { ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { doorCall, invoke } from '../invoke/invoke.ts';
-import { type CallerDocument, callerDocument } from './call-document.ts';
 import { call, callEvent, callLog, callProblem, ending } from './call-schemas.ts';
 import {
   callReader,
@@ -16,6 +15,7 @@ import {
   receiptFor,
   shownDocument,
 } from './call-view.ts';
+import { type CallerDocument, callerDocument } from './caller-document.ts';
 import {
   EventStream,
   type OpenedGateway,

@@ -7,7 +7,7 @@ import type { Gateway } from '../invoke/gateway.ts';
 import { invoke } from '../invoke/invoke.ts';
 import { keyState } from '../results/keys.ts';
 import type { CallContext } from '../tiers/tier.ts';
-import { callerDocument } from './call-document.ts';
+import { callerDocument } from './caller-document.ts';
 import type { ServerEvent } from './operation.ts';
 
 /* A call as events, in this order: `started`, what it prints, `ended`. The queue is bounded by its output limit. */

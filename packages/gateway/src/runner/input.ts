@@ -13,8 +13,8 @@ import {
 import { PROTECTED_NAMES, type ProtectedName } from '../core/protected.table.ts';
 import { sentenceOf } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
-import { EGRESS_LIMITS } from '../egress/limits.ts';
 import { parseRule } from '../egress/rule.ts';
+import { INPUT_LIMITS } from './input-limits.ts';
 import { PORTS_SCHEMA } from './ports.ts';
 
 /** A command as the caller requests it; null and missing limits are filled from the settings. */
@@ -35,23 +35,6 @@ export type ProcessInput = {
   readonly limits: Partial<ProcessLimits>;
   readonly outputOverflow: OutputOverflow | null;
 };
-
-/** The limits of an input. */
-export const INPUT_LIMITS = {
-  commandBytes: 256,
-  args: 128,
-  /** A script of a shell is one argument, often with a file in it; the kernel takes twice as much. */
-  argBytes: 64 * 1024,
-  pathBytes: 4096,
-  variables: 64,
-  variableBytes: 4096,
-  egressHosts: 64,
-  entryBytes: EGRESS_LIMITS.entryChars,
-  secrets: 16,
-  secretBytes: 128,
-  /** All texts together; what is longer belongs in a file of the workspace. */
-  totalBytes: 128 * 1024,
-} as const;
 
 /** The limits as the input names them, and what each is called inside. */
 export const LIMIT_NAMES = {

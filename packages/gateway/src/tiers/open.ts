@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/environment.ts';
 import { findPositions } from '../config/load.ts';
 import type { Clock, Random } from '../core/clock.ts';
+import type { ProcessTierName } from '../core/process.ts';
 import type { TierName } from '../core/tool.ts';
 import type { SecretGrant } from '../core/wasm.ts';
 import { type Lookup, LookupTurns, systemLookup } from '../egress/resolve.ts';
@@ -13,6 +14,7 @@ import type { ForbiddenPlaces } from '../runner/forbidden.ts';
 import { allowListOf, LiveHosts } from '../runner/host-lists.ts';
 import { grantSecrets } from '../runner/secrets.ts';
 import { settingsOf } from '../runner/settings.ts';
+import { FileShelf } from '../store/file-shelf.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -45,6 +47,8 @@ export type OpenTiersOptions = {
   readonly lookup?: Lookup;
   readonly trustedCertificates?: string;
   readonly isLasting?: boolean;
+  /** The tier of the one command that is to come. */
+  readonly expects?: ProcessTierName;
   readonly ports?: readonly number[];
   readonly launchers: Launchers;
   /** The possible paths of the engine, in order of preference. */
@@ -69,6 +73,9 @@ export type OpenedTiers = {
   readonly close: () => Promise<void>;
 };
 
+/** Some texts of one program, for as many versions of it as there will be. */
+const SAID = { mostBytes: 256 * 1024, tag: String(process.pid) };
+
 /** Node has four threads for lookups and files together; some are left for files. */
 const LOOKUPS_AT_ONCE = 3;
 
@@ -80,6 +87,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   const commands = openCommands({
     recordings: config.process.snapshots === 'on' ? recordings : null,
     clock,
+    said: new FileShelf(join(options.stateDir, 'programs'), { ...SAID, nowMs: clock.nowMs }),
     launchers,
     firstUid: config.process.firstUid,
     owner: { realStateDir, process: presence.id },
@@ -91,13 +99,11 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     quarantine: join(options.stateDir, 'quarantine'),
     left: { folder: join(options.stateDir, 'running'), forbidden: options.forbidden, onLeft: options.onLeft },
   });
+  // Not awaited: the programs of the machine answer while the rest of the gateway is opened.
+  if (options.expects !== undefined) commands.tiers[options.expects].look().catch(() => undefined);
   // Not awaited: what cannot be ended now is tried again at the next start.
   commands.sweep().catch(() => undefined);
-  const scratches = new Scratches({
-    owner: { realStateDir, process: presence.id },
-    isGone: (process) => presence.isGone(process),
-  });
-  scratches.sweep();
+  const scratches = openScratches(options);
   const wasm = openWasm({
     scratches,
     clock,
@@ -130,6 +136,15 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     await recordings.settle();
   };
   return { tiers, engines: wasm.pool, ready: wasm.ready, inspect, restoreLeft, undos, close };
+}
+
+function openScratches({ realStateDir, presence }: OpenTiersOptions): Scratches {
+  const scratches = new Scratches({
+    owner: { realStateDir, process: presence.id },
+    isGone: (process) => presence.isGone(process),
+  });
+  scratches.sweep();
+  return scratches;
 }
 
 /** What is recorded is undone also where nothing more is recorded. */

@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lockDaemon, readDaemon } from '../../src/store/daemon-lock.ts';
+import { readDaemon } from '../../src/store/daemon-facts.ts';
+import { lockDaemon } from '../../src/store/daemon-lock.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 const FACTS = {

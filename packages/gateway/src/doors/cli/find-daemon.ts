@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_FILE } from '../../config/environment.ts';
-import { type DaemonFacts, readDaemon } from '../../store/daemon-lock.ts';
+import { type DaemonFacts, readDaemon } from '../../store/daemon-facts.ts';
 import type { Invocation } from './verb.ts';
 
 /** A daemon of this version that serves the state directory with the current settings, and where it listens. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
-import { addAbortSignal, type Readable } from 'node:stream';
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import type { CallSource } from '../../core/call.ts';
 import { isChannelName, placeOf } from '../../core/caller.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -40,6 +40,7 @@ export function readNamed(invocation: Invocation, path: string, bound: Bound): P
 async function readStandardInput({ edge, signal }: Invocation, bound = INPUT_BOUND): Promise<Uint8Array> {
   try {
     // Without it, Ctrl-C would wait for the end of the input.
+    const { addAbortSignal } = await import('node:stream');
     const stdin = addAbortSignal(signal, edge.stdin as Readable);
     return await readAll(stdin as AsyncIterable<Uint8Array>, 'standard input', bound);
   } catch (error) {
@@ -66,6 +67,7 @@ export async function withNamed<T>(path: string, act: (file: FileHandle) => Prom
 
 /** Never waits for a writer. */
 async function openNamed(path: string): Promise<FileHandle> {
+  const { open } = await import('node:fs/promises');
   if (path === STANDARD_INPUT) return open(path, 'r');
   // Boundary: a FIFO without a writer would block the command forever, and a device may never end.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -10,7 +10,7 @@ import type { Ended } from '../../invoke/finish.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import type { CallDocument } from '../../operations/call-document.ts';
 import type { ServerEvent } from '../../operations/operation.ts';
-import type { DaemonFacts } from '../../store/daemon-lock.ts';
+import type { DaemonFacts } from '../../store/daemon-facts.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 import { findDaemon } from './find-daemon.ts';
 import { placeIn, textOf } from './input.ts';
@@ -51,12 +51,14 @@ async function callEmbedded(
   wanted: Wanted,
   { signal, onOutput }: CallContext,
 ): Promise<Ended> {
-  return withGateway(invocation, async (gateway) => {
+  const act = async (gateway: Opened<Gateway>) => {
     if (gateway.policy.problems.length > 0) warnOfPolicyProblems(invocation.print);
     // Loaded here: a call through the daemon does not need it.
     const { invoke } = await import('../../invoke/invoke.ts');
     return invoke(gateway, callOf(invocation, gateway, wanted), signal, { onOutput });
-  });
+  };
+  const tier = invocation.flags.tier === 'b' ? 'b' : 'c';
+  return withGateway(invocation, act, WORK_HERE.includes(wanted.tool) ? { expects: tier } : {});
 }
 
 /** Makes and prints a call by `act`, and writes its receipt to --receipt; gives the exit status. */

@@ -1,5 +1,6 @@
 import type { Environment, StateDir } from '../../config/environment.ts';
 import type { Clock, Random } from '../../core/clock.ts';
+import { once } from '../../core/once.ts';
 import type { Gateway, Opened, Records } from '../../invoke/gateway.ts';
 import type { OpenMore, OpenOptions } from '../../open.ts';
 import type { MessageId } from '../mcp/message.ts';
@@ -54,7 +55,14 @@ export function verbs(rows: Readonly<Record<string, VerbRow>>): readonly Verb[] 
     const args = own.slice(words.length).split(' ').slice(1);
     const { examples = [`palisade ${words}`] } = row;
     const passed = rest === undefined ? {} : { rest };
-    return { words, args, ...passed, flags: flags(row.flags ?? {}), sentence, examples, load };
+    // A command has one of a hundred rows.
+    const read = once(() => flags(row.flags ?? {}));
+    return {
+      ...{ words, args, ...passed, sentence, examples, load },
+      get flags() {
+        return read();
+      },
+    };
   });
 }
 

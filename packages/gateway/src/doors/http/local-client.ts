@@ -41,6 +41,9 @@ export function identityHeaders(as: Principal, { device, channel }: Place): Read
   };
 }
 
+/** Not a host: looking whether one is an address takes Node as long as to load this client. */
+const LOCAL: object = { servername: '' };
+
 type LocalCall = Pick<ToolCall, 'tool' | 'rawInput' | 'run' | 'timeoutMs'>;
 
 export class LocalClient {
@@ -81,6 +84,7 @@ export class LocalClient {
   #send(path: string, body: Buffer, signal: AbortSignal): Promise<IncomingMessage | null> {
     return new Promise((resolve) => {
       const sent = request({
+        ...LOCAL,
         socketPath: this.#path,
         method: 'POST',
         path,

@@ -11,7 +11,7 @@ import type { ToolCall } from '../../core/call.ts';
 import { safeLine } from '../../core/hostile-text.ts';
 import { isName } from '../../core/principal.ts';
 import { type AskedCall, doorCall } from '../../invoke/invoke.ts';
-import { openQuestion, openRequest } from '../../operations/call-document.ts';
+import { openQuestion, openRequest } from '../../operations/caller-document.ts';
 import { answerIn, askBack, askNow, giveAnswer } from './ask-approval.ts';
 import { type Asking, approverHere } from './asking.ts';
 import { resultOf, turnedAway } from './call-result.ts';

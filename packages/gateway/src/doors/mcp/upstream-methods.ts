@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import { doorCall, invoke } from '../../invoke/invoke.ts';
-import { openQuestion } from '../../operations/call-document.ts';
+import { openQuestion } from '../../operations/caller-document.ts';
 import type { Asking } from './asking.ts';
 import { failureFacts, receiptMeta } from './call-result.ts';
 import { askedCall } from './call-tool.ts';

@@ -1,7 +1,7 @@
 import { accept, type Result, reject } from '../../core/result.ts';
 import { canConnect, say } from '../process/attempt.ts';
 import { findLauncher } from '../process/launcher.ts';
-import { findProgram, hostPaths, ownNamespaces, publicPaths } from '../process/machine.ts';
+import { findProgram, hostPaths, isBinary, ownNamespaces, publicPaths } from '../process/machine.ts';
 import type { Facts, Lack, ProbeOptions } from '../process/tier.ts';
 import type { JailHost } from './plan.ts';
 import { ETC_BINDS, HIDDEN_FILES, SYSTEM_ROOTS } from './root.table.ts';
@@ -31,8 +31,8 @@ export async function probeC(options: ProbeOptions): Promise<Result<JailFindings
   const bwrap = findProgram(options.bwraps ?? BWRAPS, NO_BWRAP);
   if (!bwrap.ok) return bwrap;
   const [version, help, connects] = await Promise.all([
-    say(options.clock, bwrap.value.path, ['bwrap', '--version']),
-    say(options.clock, bwrap.value.path, ['bwrap', '--help']),
+    saidOf(bwrap.value, 'version', options),
+    saidOf(bwrap.value, 'help', options),
     canConnect(launcher.value.path, options),
   ]);
   const bwrapVersion = parseVersion(version);
@@ -51,6 +51,21 @@ export async function probeC(options: ProbeOptions): Promise<Result<JailFindings
     canConnect: connects,
     ownNamespaces: ownNamespaces(),
   });
+}
+
+/** What bubblewrap says of itself is a function of its file, so one of the same digest is not asked again. */
+async function saidOf(
+  { path, sha256 }: { readonly path: string; readonly sha256: string },
+  word: 'version' | 'help',
+  { clock, said }: ProbeOptions,
+): Promise<string> {
+  const key = `${sha256}-${word}`;
+  const before = await said?.read(key);
+  if (before != null) return before.toString();
+  const text = await say(clock, path, ['bwrap', `--${word}`]);
+  // Boundary: a script of that name says what another file says, which its digest does not cover.
+  if (text !== '' && isBinary(path)) void said?.write(key, Buffer.from(text));
+  return text;
 }
 
 /** The output of `bwrap --version` and `--help`, parsed as hostile text: distributions add options to old versions. */

@@ -24,6 +24,8 @@ export type TierFloor = { readonly tier: ProcessTierName; readonly where: () => 
 
 /** A tier of commands that can also run long-lived ones. */
 export type HoldingTier = Tier & {
+  /** Finds out what is there of it, for a command that is to come. */
+  readonly look: () => Promise<unknown>;
   readonly hold: (id: string, terms: ProcessTerms) => Promise<HeldRun>;
 };
 
@@ -51,6 +53,7 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
     return lack === null ? null : lackOf(checked, lack, kit.floor);
   };
   return {
+    look: () => health.look(),
     hold: async (id, terms) => {
       const { tier, launcher } = await requireTier(health, id);
       return holdRun({ ...kit, launcher }, tier, { id, terms }).catch(async (error: unknown) => {

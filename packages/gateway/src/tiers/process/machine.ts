@@ -39,6 +39,13 @@ export function findProgram(paths: readonly string[], missing: Lack): Result<Pro
   return reject(missing);
 }
 
+const ELF = '\x7fELF';
+
+/** Whether a program is one by itself, and not a script for another. */
+export function isBinary(path: string): boolean {
+  return readFileSync(path).toString('latin1', 0, ELF.length) === ELF;
+}
+
 /** Differs when a file was replaced or written to; empty where it is gone. */
 export function fileState(path: string): string {
   const read = () => {

@@ -15,12 +15,14 @@ import { RunFiles } from '../workspace/run-files.ts';
 import { commandTiers, type TierFloor } from './index.ts';
 import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
-import type { Launchers, TierRow } from './tier.ts';
+import type { Launchers, ProbeOptions, TierRow } from './tier.ts';
 import { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
 type CommandOptions = {
   readonly clock: Clock;
   readonly launchers: Launchers;
+  /** Where what programs said of themselves is kept. */
+  readonly said?: NonNullable<ProbeOptions['said']>;
   /** The user and group id of commands where the gateway is root. */
   readonly firstUid: number;
   /** Distinguishes the groups of this state directory and process from those of others. */
@@ -75,6 +77,7 @@ export function openCommands(options: CommandOptions): Commands {
   const queue = new LaunchQueue({ width: PER_CORE * availableParallelism(), clock });
   const runs = new LaunchQueue({ width: AT_ONCE, clock });
   const probeOptions = { clock, launchers, runAs };
+  const lookOptions = options.said === undefined ? probeOptions : { ...probeOptions, said: options.said };
   const makeGroup = (id: string, { limits: { memoryBytes, processes } }: ProcessTerms) => {
     try {
       return cgroups.make(id, { memoryBytes, processes: processes + HELPERS });
@@ -114,7 +117,7 @@ export function openCommands(options: CommandOptions): Commands {
     starter.close();
   };
   const restoreLeft = async () => leftRuns?.restoreAll();
-  return { tiers: commandTiers(kit, probeOptions), inspect, sweep, restoreLeft, close };
+  return { tiers: commandTiers(kit, lookOptions), inspect, sweep, restoreLeft, close };
 }
 
 function leftRunsOf(

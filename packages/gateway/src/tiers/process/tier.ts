@@ -2,6 +2,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { ProcessTierName } from '../../core/process.ts';
 import type { Result } from '../../core/result.ts';
+import type { FileShelf } from '../../store/file-shelf.ts';
 import type { CommandTier } from './plan.ts';
 
 /** What the launcher reports from inside, by the names that follow "fact.". */
@@ -48,6 +49,8 @@ export type ProbeOptions = {
   readonly bwraps?: readonly string[];
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
   readonly platform?: NodeJS.Platform;
+  /** What programs with these digests said of themselves before; without it each is asked. */
+  readonly said?: Pick<FileShelf, 'read' | 'write'>;
   readonly arch?: NodeJS.Architecture;
 };
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { processTier } from '../../../src/tiers/b-process/index.ts';
 import { probeB } from '../../../src/tiers/b-process/probe.ts';
-import { probeC } from '../../../src/tiers/c-bubblewrap/probe.ts';
+import { probeC, REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/probe.ts';
 import { tryLandlock } from '../../../src/tiers/process/attempt.ts';
 import { PROCESS_TIERS } from '../../../src/tiers/process/tiers.table.ts';
 import {
@@ -122,5 +122,33 @@ describe('probeB()', () => {
     const b = await probeB(options);
     expect(b).toMatchObject({ ok: true, value: { namespaces: { ok: false } } });
     expect(await boundaryOf(options)).toBe('process');
+  });
+});
+
+describe('what bubblewrap says of itself', () => {
+  const kept = new Map<string, Buffer>();
+  const said = {
+    read: async (name: string) => kept.get(name) ?? null,
+    write: async (name: string, bytes: Uint8Array) => void kept.set(name, Buffer.from(bytes)),
+  };
+
+  test('is asked once of a file, and of another file anew', async () => {
+    const first = await probeC(machine({ said }));
+    expect([...kept.keys()].map((name) => name.replace(/^[0-9a-f]{64}-/, '')).sort()).toEqual([
+      'help',
+      'version',
+    ]);
+    for (const name of kept.keys())
+      if (name.endsWith('-version')) kept.set(name, Buffer.from('bubblewrap 9.8.7\n'));
+    const again = await probeC(machine({ said }));
+    expect(first.ok && first.value.bwrapVersion).not.toEqual([9, 8, 7]);
+    expect(again.ok && again.value.bwrapVersion).toEqual([9, 8, 7]);
+  });
+
+  test('is asked each time where it is a script, which can start another', async () => {
+    kept.clear();
+    const found = await probeC(machine({ said, bwraps: [fakeBwrap('bubblewrap 0.12.0', REQUIRED_OPTIONS)] }));
+    expect(found.ok && found.value.bwrapVersion).toEqual([0, 12, 0]);
+    expect(kept.size).toBe(0);
   });
 });

@@ -5,7 +5,6 @@ import { callDocument } from '../../../operations/call-document.ts';
 import type { CallContext } from '../../../tiers/tier.ts';
 import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
 import { callOnce, printUnsuccessful, type Wanted, withReceipt } from '../make-call.ts';
-import { operationVerb } from '../operate.ts';
 import { linesOfLog } from '../print-log.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
@@ -62,16 +61,3 @@ function printEnded(print: Printer, ended: Ended, file: string | undefined): voi
   printUnsuccessful(print, callId, outcome);
   if (receipt === null) print.note('The call has no receipt: nothing could be recorded.', 'yellow');
 }
-
-/** `palisade log`: what the guest of an ended call logged, was denied, and where it trapped. */
-export const log = operationVerb(
-  'getCallLog',
-  ({ args: [id] }) => ({ id }),
-  ({ callId, tool, code, message, ...log }, { print }) => {
-    const lines = linesOfLog(log);
-    for (const line of lines) print.line(line);
-    if (lines.length === 0) print.line('It logged nothing, and no host call was denied.');
-    print.note(code, code === 'ok' ? 'green' : 'red', `  ${callId}  ${tool}`);
-    if (code !== 'ok') print.note(message);
-  },
-);

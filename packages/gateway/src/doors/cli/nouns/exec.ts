@@ -5,7 +5,7 @@ import type { CodedError } from '../../../core/coded-error.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import { OUTPUT_OVERFLOWS } from '../../../core/process.ts';
 import { callDocument } from '../../../operations/call-document.ts';
-import { INPUT_LIMITS } from '../../../runner/input.ts';
+import { INPUT_LIMITS } from '../../../runner/input-limits.ts';
 import {
   type Bound,
   choiceOf,

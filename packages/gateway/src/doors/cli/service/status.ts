@@ -1,4 +1,4 @@
-import { readDaemon } from '../../../store/daemon-lock.ts';
+import { readDaemon } from '../../../store/daemon-facts.ts';
 import type { FactRow } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import { managerOf } from './manager.ts';

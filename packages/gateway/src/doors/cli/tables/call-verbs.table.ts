@@ -46,7 +46,7 @@ export const CALL_VERBS: readonly Verb[] = verbs({
     sentence: 'Print what the guest of a call logged, why host calls were denied, and where it trapped.',
     flags: AS,
     examples: ['palisade log call_0123', 'palisade log call_0123 --json'],
-    load: async () => (await import('../nouns/call.ts')).log,
+    load: async () => (await import('../nouns/call-log.ts')).log,
   },
   'exec -- COMMAND [ARGS...]': {
     sentence: 'Run a command in a sandbox; its output and exit status are passed through.',
