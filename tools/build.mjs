@@ -1,9 +1,9 @@
 /**
  * Builds what is shipped. The SDK and the WebAssembly engine are compiled file by file with their types; the gateway is
- * bundled, because a command that loads one file starts faster than one that loads hundreds. Each build is made next to
- * the old one and then replaces it, stamped with the sources it was made from.
+ * bundled, because a command that loads few files starts faster than one that loads hundreds (tools/packs.mjs). Each build
+ * is made next to the old one and then replaces it, stamped with the sources it was made from.
  */
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { TEXT_ASSETS } from './assets.mjs';
@@ -11,6 +11,7 @@ import { projectRoot } from './check.mjs';
 import { run } from './command.mjs';
 import { bundledPackages, writeLicences } from './licences.mjs';
 import { withLock } from './lock.mjs';
+import { linkPacks, OUT } from './packs.mjs';
 import { makeSite } from './site.mjs';
 import { BUILDS, stampOf } from './stamp.mjs';
 
@@ -24,45 +25,77 @@ const makers = {
   site: (outDir) => makeSite(root, outDir),
 
   async gateway(outDir) {
-    const source = join(root, 'packages/gateway/src');
-    const main = join(source, 'main.ts');
-    if (!existsSync(main))
+    if (!existsSync(join(SOURCE, 'main.ts')))
       throw new Error('Cannot bundle the gateway: packages/gateway/src/main.ts does not exist');
-    const shared = {
+    mkdirSync(outDir);
+    const inPacks = await buildPacks(outDir);
+    // What Node loads first is one file.
+    const first = await build({
+      ...SHARED,
+      entryPoints: [join(SOURCE, 'start/start.ts')],
+      outfile: join(outDir, 'start.cjs'),
+      format: 'cjs',
+      legalComments: 'external',
+    });
+    // An engine is passed to a sandbox as one file.
+    const engines = await build({
+      ...SHARED,
+      entryPoints: enginesIn(SOURCE),
       outdir: outDir,
       entryNames: '[name]',
-      chunkNames: '[name]-[hash]',
-      bundle: true,
       format: 'esm',
-      platform: 'node',
-      target: 'node20',
-      conditions: ['palisade-source'],
-      // Both load a native or WebAssembly file next to their own code.
-      external: ['libsql', '@cedar-policy/cedar-wasm'],
-      loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),
+      keepNames: true,
+      legalComments: 'external',
       // Bundled CommonJS packages ask for built-in modules with `require`, which an ES module does not have.
       banner: {
         js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
       },
-      keepNames: true,
-      // What is loaded at each start is read at each start; names stay, so that traces can be read.
-      minifyWhitespace: true,
-      legalComments: 'external',
-      sourcemap: 'external',
-      metafile: true,
-      absWorkingDir: root,
-      logLevel: 'warning',
-    };
-    const workers = farSides(source, 'worker');
-    const { metafile } = await build({ ...shared, entryPoints: [main, ...workers], splitting: true });
-    // An engine is passed to a sandbox as one file; what a client waits for is loaded as one.
-    const alone = await build({
-      ...shared,
-      entryPoints: [...farSides(source, 'engine'), join(source, 'early.ts')],
     });
-    writeLicences(outDir, bundledPackages(root, [metafile, alone.metafile]));
+    writeLicences(outDir, bundledPackages(root, [...inPacks, first.metafile, engines.metafile]));
   },
 };
+
+const SOURCE = join(root, 'packages/gateway/src');
+
+const SHARED = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  conditions: ['palisade-source'],
+  // Both load a native or WebAssembly file next to their own code.
+  external: ['libsql', '@cedar-policy/cedar-wasm'],
+  loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),
+  // What is loaded at each start is read at each start; names stay, so that traces can be read.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  metafile: true,
+  absWorkingDir: root,
+  logLevel: 'warning',
+};
+
+/** Builds the program in a few files and their index; gives what it is made of. */
+async function buildPacks(outDir) {
+  const unwritten = join(root, OUT);
+  const split = await build({
+    ...SHARED,
+    // Each module becomes a chunk of its own.
+    entryPoints: ['gateway', 'sdk', 'wasm'].flatMap((name) => modulesIn(join(root, 'packages', name, 'src'))),
+    outdir: unwritten,
+    outbase: join(root, 'packages'),
+    chunkNames: '[name]-[hash]',
+    splitting: true,
+    format: 'esm',
+    legalComments: 'none',
+    define: { 'import.meta.url': '__bundleUrl' },
+    write: false,
+  });
+  const place = { source: 'packages/gateway/src', outDir: unwritten, target: SHARED.target };
+  const { packs, inputs } = await linkPacks(split, place);
+  for (const { name, text } of packs) writeFileSync(join(outDir, `${name}.cjs`), text);
+  const index = Object.fromEntries(packs.map(({ name, sha256 }) => [name, sha256]));
+  writeFileSync(join(outDir, 'packs.json'), `${JSON.stringify({ packs: index }, null, 1)}\n`);
+  return [{ inputs }];
+}
 
 async function compile(name, outDir) {
   const words = [join(root, 'node_modules/typescript/bin/tsc'), '-p', `packages/${name}`, '--outDir', outDir];
@@ -70,10 +103,18 @@ async function compile(name, outDir) {
   if (!ok) throw new Error(`Cannot compile packages/${name}:\n${output}`);
 }
 
-/** Code of the far side of a thread or a process is started by its file, so it stays a file of its own. */
-function farSides(source, kind) {
+/** The modules of a package that can be loaded by themselves. */
+function modulesIn(source) {
   return readdirSync(source, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(`.${kind}.ts`))
+    .filter(({ name }) => name.endsWith('.ts') && !/\.(d|engine)\.ts$/.test(name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .filter((path) => !path.startsWith(join(source, 'start/')));
+}
+
+/** An engine runs in a process of its own, from a file of its own. */
+function enginesIn(source) {
+  return readdirSync(source, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.engine.ts'))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 

@@ -125,6 +125,7 @@ export const OUTSIDE = [
         'It copies files of a workspace to a folder of the state before a run, and puts them back for an undo, without following a link.',
       doors: 'The commands read and write the files their user names.',
       'open.ts': 'It makes the folders that modules keep their files in.',
+      start: 'It reads the packs of the program and their code cache, and writes that.',
     },
   },
   {
@@ -141,6 +142,7 @@ export const OUTSIDE = [
     members: ['process.getBuiltinModule', 'process.binding', 'process.dlopen'],
     hands: {
       'policy/cedar.ts': 'A crashed evaluator is replaced by a fresh one, which a plain import cannot give.',
+      'start/packs.ts': 'What packs import from outside is loaded as if they were modules.',
     },
   },
   {
@@ -149,7 +151,9 @@ export const OUTSIDE = [
     modules: ['node:vm', 'node:repl'],
     members: ['eval'],
     constructs: ['Function'],
-    hands: {},
+    hands: {
+      'start/packs.ts': 'It compiles the packs of the program, which is what Node does with modules.',
+    },
   },
 ];
 

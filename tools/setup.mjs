@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeCodeCache } from './code-cache.mjs';
 import { run } from './command.mjs';
 import { buildLauncher } from './launcher.mjs';
 import { withLock } from './lock.mjs';
@@ -24,6 +25,7 @@ export async function setUp(root, say) {
       await install(root, say);
       await buildStale(root, say);
       await launcher(root, say);
+      await makeCodeCache(root, say);
     },
   );
 }

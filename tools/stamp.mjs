@@ -50,7 +50,10 @@ export const BUILDS = {
   },
 };
 
-const madeBy = ['tools/build.mjs', 'tools/assets.mjs', 'tools/licences.mjs', 'package-lock.json'];
+const madeBy = [
+  ...['build', 'packs', 'assets', 'licences'].map((name) => `tools/${name}.mjs`),
+  'package-lock.json',
+];
 
 /** Digests names and contents of files and folders. What does not exist digests as such. */
 export function digestOf(root, paths) {

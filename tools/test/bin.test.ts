@@ -18,6 +18,7 @@ describe('palisade --version', () => {
     try {
       mkdirSync(join(directory, 'bin'));
       copyFileSync(bin, join(directory, 'bin/palisade.js'));
+      copyFileSync(join(gateway, 'bin/package.json'), join(directory, 'bin/package.json'));
       writeFileSync(join(directory, 'package.json'), '{"type":"module","version":"1.2.3"}');
       const copy = join(directory, 'bin/palisade.js');
       expect(execFileSync(process.execPath, [copy, '--version'], { encoding: 'utf8' })).toBe('1.2.3\n');

@@ -45,7 +45,10 @@ export async function start(answered: MessageId | null): Promise<void> {
     version: VERSION,
     clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
     random: { bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) },
-    stdin: process.stdin,
+    // Opened when it is read: most commands do not.
+    get stdin() {
+      return process.stdin;
+    },
     stdout: process.stdout,
     stderr: process.stderr,
     signal: cancel.signal,
