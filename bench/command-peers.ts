@@ -17,13 +17,15 @@ type SandboxRuntime = {
   };
 };
 
-export async function openPeer(workspace: string): Promise<Peer> {
-  const home = join(process.cwd(), 'bench/peers');
-  const entry = join(home, 'node_modules/@anthropic-ai/sandbox-runtime/dist/index.js');
-  if (!existsSync(entry)) {
+const HOME = join(process.cwd(), 'bench/peers');
+
+/** Installs the peer where it is not there yet; gives the path of a file of it. */
+async function installed(file: string): Promise<string> {
+  const path = join(HOME, 'node_modules/@anthropic-ai/sandbox-runtime/dist', file);
+  if (!existsSync(path)) {
     console.error('installing what commands are compared with (npm ci in bench/peers)');
     execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: home,
+      cwd: HOME,
       stdio: 'inherit',
     });
   }
@@ -31,6 +33,16 @@ export async function openPeer(workspace: string): Promise<Peer> {
     ['socat', 'socat'],
     ['rg', 'ripgrep'],
   ]);
+  return path;
+}
+
+/** The command line of the peer, as a script of Node. */
+export function peerCommand(): Promise<string> {
+  return installed('cli.js');
+}
+
+export async function openPeer(workspace: string): Promise<Peer> {
+  const entry = await installed('index.js');
   const { SandboxManager }: SandboxRuntime = await import(pathToFileURL(entry).href);
   await SandboxManager.initialize({
     network: { allowedDomains: [], deniedDomains: [] },
