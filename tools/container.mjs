@@ -13,7 +13,6 @@ import { enterNamespace, makeEngine } from './container/engine.mjs';
 import { profileText } from './container/seccomp.mjs';
 import { ALLOWED, expect, forbidden, STARTED, writeSample } from './container/trials.mjs';
 import { CONTAINER, ensurePrograms } from './programs.mjs';
-import { PLATFORMS } from './release/launchers.table.mjs';
 import { packAll, writeSums } from './release/pack.mjs';
 import { buildPackages, makeStage } from './release/stage.mjs';
 
@@ -86,13 +85,8 @@ async function pack(folder) {
   const stage = makeStage(root);
   try {
     const { version } = JSON.parse(readFileSync(join(root, 'packages/gateway/package.json'), 'utf8'));
-    const platforms = PLATFORMS.filter(({ arch }) => arch === process.arch);
-    const { folders } = await buildPackages(root, stage, {
-      version,
-      say: () => undefined,
-      builds: ['gateway'],
-      platforms,
-    });
+    const options = { version, say: () => undefined, builds: ['gateway'] };
+    const { folders } = await buildPackages(root, stage, options);
     await packAll(folders, folder);
     writeSums(folder);
   } finally {
