@@ -111,11 +111,11 @@ describe('a call whose engine is killed', () => {
     const commit = store.commit.bind(store);
     const stored: { go: () => void } = { go: () => undefined };
     const reached = new Promise<void>((resolve) => {
-      // The third is the write of the guest: the first is the intent, the second what it stored before.
+      // The fourth is the write of the guest: the first keeps the policies' answer, then come the intent and what it stored before.
       let count = 0;
       store.commit = (work) => {
         count += 1;
-        if (count !== 3) return commit(work);
+        if (count !== 4) return commit(work);
         resolve();
         return new Promise((done) => {
           stored.go = () => done(commit(work) as never);

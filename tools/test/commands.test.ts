@@ -49,6 +49,7 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
           'assembly/beside/palisade_v1.ts',
           'include/palisade/host.h',
           'rust/palisade.rs',
+          'go/host/host.go',
         ].map((path) => [`packages/guest/${path}`, NO_IMPORTS]),
       ),
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',

@@ -23,6 +23,7 @@ test('the migrations of released versions are as they were released', () => {
       "packages/001": "f3f164e5a6c07c2d",
       "policy/001": "436589ef454d47e4",
       "policy/002": "8e948effe7313e3a",
+      "policy/003": "5228f6daf2e9aa6e",
       "recordings/001": "0e552b6b10aa275c",
       "recordings/002": "379be03b736cfa9a",
       "results/001": "68970bcc6db56930",

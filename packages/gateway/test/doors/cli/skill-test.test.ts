@@ -70,9 +70,9 @@ describe('palisade skill test', () => {
     });
     const { out } = await testOf('noted');
     expect(out).toContain(
-      'it gave -1, expected 0\n    info: notes/a\n    denied: storage_put "notes/a": The operator withheld it.\n',
+      'it gave -1, expected 0\n    info: notes/a\n    denied: storage_put "notes/a": This call has no grant of it.\n',
     );
-    expect(out).toContain('      → Grant it with --grant');
+    expect(out).toContain('      → Run `palisade skill test` or `dev` with --with-capabilities');
     const { out: json } = await testOf('noted', '--json');
     expect(JSON.parse(json)).toMatchObject({ cases: [{ log: { denied: [{ why: 'withheld' }] } }] });
     // The same case with its capabilities passes, and its log is not shown.
