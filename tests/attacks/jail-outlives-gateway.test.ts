@@ -104,14 +104,14 @@ test('the same daemons without a jail outlive the process that started them', as
   expect(left).toHaveLength(3);
 });
 
-/** The daemons and their first process, once all four write to `beats`: those that only fork are gone at the second look. */
+/** The daemons and their first process, looked at once all four write to `beats`: those that only fork are gone by then. */
 async function settled(beats: string, look: () => readonly number[]): Promise<readonly number[]> {
-  let processes: readonly number[] = [];
+  await until(() => new Set(textOf(beats).split('\n').slice(0, -1)).size === 4);
+  let processes = look();
   await until(() => {
     const before = processes;
     processes = look();
-    const writers = new Set(textOf(beats).split('\n').slice(0, -1));
-    return writers.size === 4 && `${before}` === `${processes}`;
+    return `${before}` === `${processes}`;
   });
   return processes;
 }
