@@ -33,7 +33,7 @@ export async function probeC(options: ProbeOptions): Promise<Result<JailFindings
   const [version, help, connects] = await Promise.all([
     saidOf(bwrap.value, 'version', options),
     saidOf(bwrap.value, 'help', options),
-    canConnect(launcher.value.path, options),
+    canConnect(launcher.value, options),
   ]);
   const bwrapVersion = parseVersion(version);
   if (bwrapVersion === null)

@@ -254,16 +254,26 @@ class Link {
     for (const { pid, answer, end } of this.#runs.values()) {
       answer(error);
       if (pid === null) end(GONE);
-      else {
-        // The kernel signals the processes that requested it, and they end what they have started; a kill now would
-        // interrupt them. What was still being set up has not requested it yet, and may be left behind.
-        setTimeout(() => {
-          killGroup(pid);
-          end(GONE);
-        }, ORPHANS_MS);
-      }
+      else this.#endOrphan(pid, end);
     }
     this.#runs.clear();
+  }
+
+  #endOrphan(pid: number, end: Run['end']): void {
+    // The kernel signals the processes that requested it, and they end what they have started; a kill now would
+    // interrupt them. What was still being set up has not requested it yet, and may be left behind.
+    const timer = setTimeout(() => {
+      killGroup(pid);
+      end(GONE);
+    }, ORPHANS_MS);
+    const onExit = (status: number | null) => {
+      // Only a starter that has ended its whole tree reports success; there is nothing left to wait for.
+      if (status !== 0) return;
+      clearTimeout(timer);
+      end(GONE);
+    };
+    if (this.#process.exitCode === null) this.#process.once('exit', onExit);
+    else onExit(this.#process.exitCode);
   }
 
   /** Between runs it must not keep the gateway alive. */

@@ -1,10 +1,11 @@
 /** Starts something harmless and reads the result, from what the launcher reports and what bubblewrap prints. */
 import type { Clock } from '../../core/clock.ts';
+import { digestBytes } from '../../core/digest.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
 import { type ChildEnd, STATUS } from '../child/child.ts';
 import { runChild } from '../child/run-child.ts';
 import { isGateShut, parseStatus } from '../child/status.ts';
-import { HARMLESS, textOf } from './machine.ts';
+import { HARMLESS, machineText, type Program, textOf } from './machine.ts';
 import type { Facts, ProbeOptions } from './tier.ts';
 
 const SAID_BYTES = 65_536;
@@ -91,14 +92,40 @@ export function tryLandlock(launcher: string, options: ProbeOptions): Promise<At
 /** The highest setting of Yama with which a process may look at those that it started. */
 const MOST_PTRACE_SCOPE = 1;
 
-/** Whether the launcher can make the connections of a command: it is asked for each, and looks at the caller. */
-export async function canConnect(launcher: string, options: ProbeOptions): Promise<boolean> {
+/** The name under which it is kept that the launcher could. */
+const CONNECTED = 'connected';
+
+/**
+ * Whether the launcher can make the connections of a command: it is asked for each, and looks at the caller. Where it
+ * could once, it is not tried again until the machine has restarted or a run could not be set up: each run proves its
+ * isolation anyway.
+ */
+export async function canConnect(
+  { path, sha256 }: Program,
+  options: Pick<ProbeOptions, 'clock' | 'runAs' | 'said'>,
+): Promise<boolean> {
   const scope = Number(textOf('/proc/sys/kernel/yama/ptrace_scope') ?? 0);
-  return scope <= MOST_PTRACE_SCOPE && (await tryLauncher(launcher, options, 'connects=1')).ok;
+  if (scope > MOST_PTRACE_SCOPE) return false;
+  const { said, runAs } = options;
+  const machine = machineText();
+  const here = machine === null ? null : digestBytes(JSON.stringify([sha256, runAs, machine]));
+  if (here !== null && (await said?.read(CONNECTED))?.toString() === here) return true;
+  const { ok } = await tryLauncher(path, options, 'connects=1');
+  if (ok && here !== null) void said?.write(CONNECTED, Buffer.from(here));
+  return ok;
+}
+
+/** After this, of whatever process, it is tried again. */
+export async function doubtConnections({ said }: Pick<ProbeOptions, 'said'>): Promise<void> {
+  await said?.remove(CONNECTED);
 }
 
 /** Starts a command that does nothing with exactly this argument of the launcher. */
-async function tryLauncher(launcher: string, options: ProbeOptions, wish: string): Promise<Attempt> {
+async function tryLauncher(
+  launcher: string,
+  options: Pick<ProbeOptions, 'clock' | 'runAs'>,
+  wish: string,
+): Promise<Attempt> {
   const { clock, runAs } = options;
   const ids = runAs === null ? [] : [`uid=${runAs.uid}`, `gid=${runAs.gid}`];
   const words = [...ids, wish, `status=${STATUS_FD}`, 'facts=1', '--', HARMLESS.file, ...HARMLESS.argv];

@@ -8,6 +8,7 @@ import { isWeaker, PROCESS_TIER_NAMES, type ProcessTerms, type ProcessTierName }
 import { spend } from '../../policy/authorize.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
+import { doubtConnections } from './attempt.ts';
 import { fileState } from './machine.ts';
 import { type HeldRun, holdRun } from './proof.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
@@ -41,7 +42,9 @@ export function commandTiers(
 function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): HoldingTier {
   const health = new TierHealth({
     clock: kit.clock,
-    probe: () => tier.probe(options),
+    // Boundary: what worked before counts for nothing once a run could not be set up.
+    probe: (isDoubted) => tier.probe(isDoubted ? withoutMemory(options) : options),
+    onDoubt: () => void doubtConnections(options),
     tryTier: (found) => tryTier(found, kit),
     stateOf: ({ launcher }) => fileState(launcher),
   });
@@ -83,6 +86,10 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
       return result;
     },
   };
+}
+
+function withoutMemory({ said: _, ...options }: ProbeOptions): ProbeOptions {
+  return options;
 }
 
 async function requireTier(health: TierHealth, id: string): Promise<Found> {
@@ -150,7 +157,8 @@ const AGAIN_AFTER_MS = 5_000;
 
 type TierHealthParts = {
   readonly clock: Clock;
-  readonly probe: () => Promise<Probed>;
+  readonly probe: (isDoubted: boolean) => Promise<Probed>;
+  readonly onDoubt: () => void;
   readonly tryTier: (found: Found) => Promise<Trial>;
   /** Changes with the program that starts commands. */
   readonly stateOf: (found: Found) => string;
@@ -200,10 +208,11 @@ export class TierHealth {
     this.#lookedAtMs = this.#triedAtMs;
     this.#isDoubted = true;
     this.#isSettled = false;
+    this.#parts.onDoubt();
   }
 
   async #find(): Promise<Probed> {
-    const found = await this.#parts.probe();
+    const found = await this.#parts.probe(this.#isDoubted);
     if (!found.ok) return found;
     if (this.#isDoubted) {
       this.#triedAtMs = this.#lookedAtMs;

@@ -27,6 +27,14 @@ export function ownNamespaces(): Facts {
   return Object.fromEntries(entries);
 }
 
+/** What decides what the kernel lets this process do, and the boot until which that holds; null where it is not known. */
+export function machineText(): string | null {
+  const [boot, status] = ['sys/kernel/random/boot_id', 'self/status'].map((name) => textOf(`/proc/${name}`));
+  if (boot == null || status == null) return null;
+  const rights = status.match(/^(?:Uid|Gid|Groups|NoNewPrivs|Seccomp\w*|Cap\w+):.*$/gm);
+  return JSON.stringify([boot, rights, textOf('/proc/self/attr/current'), ownNamespaces()]);
+}
+
 /** The first of the paths with a program that only its owner can change. No search path is used. */
 export function findProgram(paths: readonly string[], missing: Lack): Result<Program, Lack> {
   for (const raw of paths) {

@@ -49,8 +49,8 @@ export type ProbeOptions = {
   readonly bwraps?: readonly string[];
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
   readonly platform?: NodeJS.Platform;
-  /** What programs with these digests said of themselves before; without it each is asked. */
-  readonly said?: Pick<FileShelf, 'read' | 'write'>;
+  /** What programs with these digests said of themselves, and what worked before; without it each is asked and tried. */
+  readonly said?: Pick<FileShelf, 'read' | 'write' | 'remove'>;
   readonly arch?: NodeJS.Architecture;
 };
 

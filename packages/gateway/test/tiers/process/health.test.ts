@@ -13,12 +13,25 @@ const ABSENT = { ok: false, problem: { why: 'it is absent', fix: 'Install it.' }
 
 /** A tier on a machine that a test changes, with a count of what was asked of it. */
 function health() {
-  const state = { nowMs: 0, probed: FOUND as Probed, trial: HELD, probes: 0, trials: 0, file: '1' };
+  const state = {
+    nowMs: 0,
+    probed: FOUND as Probed,
+    trial: HELD,
+    probes: 0,
+    trials: 0,
+    file: '1',
+    forgotten: 0,
+    memory: true,
+  };
   const tier = new TierHealth({
     clock: { nowMs: () => 0, monotonicMs: () => state.nowMs },
-    probe: async () => {
+    probe: async (isDoubted) => {
       state.probes += 1;
+      state.memory &&= !isDoubted;
       return state.probed;
+    },
+    onDoubt: () => {
+      state.forgotten += 1;
     },
     tryTier: async () => {
       state.trials += 1;
@@ -57,9 +70,11 @@ describe('a tier that holds', () => {
     const { tier, state } = health();
     await tier.look();
     tier.doubt();
+    // The next process does not take it from memory either.
+    expect(state).toMatchObject({ forgotten: 1, memory: true });
     expect(await tier.look()).toBe(FOUND);
     await tier.look();
-    expect(state.trials).toBe(1);
+    expect(state).toMatchObject({ trials: 1, memory: false });
   });
 
   test('is not tried with every call by commands that fail on purpose', async () => {

@@ -1,18 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { renameSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { processTier } from '../../../src/tiers/b-process/index.ts';
 import { probeB } from '../../../src/tiers/b-process/probe.ts';
 import { probeC, REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/probe.ts';
-import { tryLandlock } from '../../../src/tiers/process/attempt.ts';
+import { doubtConnections, tryLandlock } from '../../../src/tiers/process/attempt.ts';
 import { PROCESS_TIERS } from '../../../src/tiers/process/tiers.table.ts';
 import {
   fakeBwrap,
   fakeLauncher,
+  IS_ROOT,
   LAUNCHER,
   launcherWithoutNamespaces,
   machine,
+  openDirectory,
   script,
   setVariable,
 } from './machine-sample.ts';
@@ -125,16 +127,23 @@ describe('probeB()', () => {
   });
 });
 
-describe('what bubblewrap says of itself', () => {
+/** What one gateway keeps for the next. */
+function memory() {
   const kept = new Map<string, Buffer>();
   const said = {
     read: async (name: string) => kept.get(name) ?? null,
     write: async (name: string, bytes: Uint8Array) => void kept.set(name, Buffer.from(bytes)),
+    remove: async (name: string) => void kept.delete(name),
   };
+  return { kept, said };
+}
 
+describe('what bubblewrap says of itself', () => {
   test('is asked once of a file, and of another file anew', async () => {
+    const { kept, said } = memory();
     const first = await probeC(machine({ said }));
     expect([...kept.keys()].map((name) => name.replace(/^[0-9a-f]{64}-/, '')).sort()).toEqual([
+      'connected',
       'help',
       'version',
     ]);
@@ -146,9 +155,69 @@ describe('what bubblewrap says of itself', () => {
   });
 
   test('is asked each time where it is a script, which can start another', async () => {
-    kept.clear();
+    const { kept, said } = memory();
     const found = await probeC(machine({ said, bwraps: [fakeBwrap('bubblewrap 0.12.0', REQUIRED_OPTIONS)] }));
     expect(found.ok && found.value.bwrapVersion).toEqual([0, 12, 0]);
-    expect(kept.size).toBe(0);
+    expect([...kept.keys()]).toEqual(['connected']);
+  });
+});
+
+describe('whether the launcher can make connections', () => {
+  /** The real launcher, which is counted, and which can be broken. */
+  function counted() {
+    const starts = join(openDirectory(), 'starts');
+    const broken = `${starts}.broken`;
+    writeFileSync(starts, '');
+    chmodSync(starts, 0o666);
+    const launcher = script([`echo >>${starts}`, `[ -e ${broken} ] && exit 1`, `exec ${LAUNCHER} "$@"`]);
+    return { launcher, count: () => readFileSync(starts).length, break: () => writeFileSync(broken, '') };
+  }
+  const canConnect = async (options: Parameters<typeof probeC>[0]) => {
+    const found = await probeC(options);
+    return found.ok && found.value.canConnect;
+  };
+
+  test('is tried once on a machine, by all gateways of a state directory', async () => {
+    const { said } = memory();
+    const { launcher, count } = counted();
+    for (let gateway = 0; gateway < 3; gateway += 1)
+      expect(await canConnect(machine({ said, launchers: [launcher] }))).toBe(true);
+    expect(count()).toBe(1);
+  });
+
+  test('is tried again for another launcher, for other commands, and after another boot', async () => {
+    const { kept, said } = memory();
+    const { launcher, count } = counted();
+    await canConnect(machine({ said }));
+    expect(await canConnect(machine({ said, launchers: [launcher] }))).toBe(true);
+    expect(count()).toBe(1);
+    if (IS_ROOT)
+      await canConnect(machine({ said, launchers: [launcher], runAs: { uid: 61_001, gid: 61_001 } }));
+    expect(count()).toBe(IS_ROOT ? 2 : 1);
+    // The digest of what it was on another day.
+    kept.set('connected', Buffer.from('0'.repeat(64)));
+    await canConnect(machine({ said, launchers: [launcher] }));
+    expect(count()).toBe(IS_ROOT ? 3 : 2);
+  });
+
+  test('is never taken from a gateway where it could not', async () => {
+    const { kept, said } = memory();
+    const { launcher, count, break: breakIt } = counted();
+    breakIt();
+    expect(await canConnect(machine({ said, launchers: [launcher] }))).toBe(false);
+    expect(await canConnect(machine({ said, launchers: [launcher] }))).toBe(false);
+    expect(count()).toBe(2);
+    expect(kept.has('connected')).toBe(false);
+  });
+
+  test('is tried again once a run could not be set up', async () => {
+    const { said } = memory();
+    const { launcher, count, break: breakIt } = counted();
+    await canConnect(machine({ said, launchers: [launcher] }));
+    breakIt();
+    expect(await canConnect(machine({ said, launchers: [launcher] }))).toBe(true);
+    await doubtConnections({ said });
+    expect(await canConnect(machine({ said, launchers: [launcher] }))).toBe(false);
+    expect(count()).toBe(2);
   });
 });
