@@ -341,6 +341,17 @@ describe('a starter', () => {
       .toEqual([false, false]);
   });
 
+  it('that is closed and has ended its tree is not waited for: a command ends when its sandbox has', async () => {
+    const starter = openStarter();
+    const child = await startScript(starter, DEAF);
+    // Only a starter that cannot say that it ended everything is given time for that.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    starter.close();
+    expect(await child.exited).toMatchObject({ signal: 'SIGKILL' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('that nobody closes keeps no program from ending, and ends with it', async () => {
     const program = await bundle(new URL('./programs/start-and-end.ts', import.meta.url), tempDir());
     const words = ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, program, LAUNCHER, ...IDENTITY];
