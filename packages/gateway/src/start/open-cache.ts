@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { cachedDataVersionTag } from 'node:v8';
 import { setWasmFlags } from '../core/wasm-flags.ts';
 import { CodeCache } from './code-cache.ts';
+import { setShortFlags } from './short-flags.ts';
 
 export type CacheOptions = {
   /** Of the packs. */
@@ -19,6 +20,9 @@ export type CacheOptions = {
 /** Commands that are waited for; the others share one cache. */
 const PROFILES = ['exec', 'call', 'mcp', 'serve'];
 
+/** Commands that make one call and end. */
+const SHORT = ['exec', 'call'];
+
 const BESIDE = 'code';
 const IN_STATE = 'code';
 
@@ -26,6 +30,7 @@ const IN_STATE = 'code';
 export function openCache({ directory, stateDir, verb, digestOf, keepIn }: CacheOptions): CodeCache {
   // V8 uses cached code only under the flags that it was made under.
   setWasmFlags();
+  if (SHORT.includes(verb)) setShortFlags();
   const inState = stateDir === null ? null : join(stateDir, IN_STATE);
   // Boundary: who can write the code of the program is trusted with its cache, and no one else.
   const beside = { path: join(directory, BESIDE), alsoOf: ownerOf(join(directory, 'packs.json')) };
