@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { CODES } from '@palisade/sdk';
 import { readEnvironment } from './config/environment.ts';
@@ -26,6 +27,9 @@ process.stdout.on('error', (error: Error & { code?: string }) => {
   unwritten.status = CODES['gateway/fault'].exitStatus;
 });
 
+/** To open standard input takes longer than most of what a command does with it. */
+const input = { isOpen: false };
+
 /** Of a clone, with the compilers of its examples first; or where this package was installed: its own, then those beside it. */
 const PACKAGE_FOLDERS = [
   '../../guest/tools/node_modules',
@@ -43,10 +47,12 @@ export async function start(answered: MessageId | null): Promise<void> {
     env: readEnvironment(),
     cwd: process.cwd(),
     version: VERSION,
-    clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
-    random: { bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) },
+    // Node loads much more for `performance.now()`, which is the same clock.
+    clock: { nowMs: () => Date.now(), monotonicMs: () => Number(process.hrtime.bigint()) / 1e6 },
+    random: { bytes: (count) => randomBytes(count) },
     // Opened when it is read: most commands do not.
     get stdin() {
+      input.isOpen = true;
       return process.stdin;
     },
     stdout: process.stdout,
@@ -61,7 +67,7 @@ export async function start(answered: MessageId | null): Promise<void> {
     openGateway: async (options) => (await opening()).openGateway(options),
   });
   // An MCP client that was refused waits for this process to end, and keeps standard input open until then.
-  process.stdin.unref?.();
+  if (input.isOpen || process.argv[2] === 'mcp') process.stdin.unref?.();
   process.exitCode = unwritten.status ?? status;
   process.once('beforeExit', () => {
     process.exitCode = unwritten.status ?? status;

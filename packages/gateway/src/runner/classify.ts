@@ -174,7 +174,8 @@ type Known = {
 /** A name as the table has it: in lower case, without version and without `.exe`. */
 export function baseName(name: string): string {
   const lower = name.toLowerCase().replace(/\.exe$/, '');
-  if (PROGRAM_KINDS.has(lower)) return lower;
+  // Every name of the system is asked for: most have no version.
+  if (PROGRAM_KINDS.has(lower) || !/\d/.test(lower)) return lower;
   const unversioned = lower.replace(
     /[-_.]?v?\d+(?:\.\d+)*[a-z]?(?:[-_.](?:dbg|debug|static|minimal|config|full))?$/,
     '',
@@ -186,8 +187,9 @@ export function baseName(name: string): string {
 export function kindOfName(name: string): ExecutableKind {
   if (LINKER_NAME.test(name)) return 'launcher';
   // A cross toolchain or a distribution puts a prefix before the name.
-  const bare = baseName(name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, ''));
-  return PROGRAM_KINDS.get(baseName(name)) ?? PROGRAM_KINDS.get(bare) ?? 'plain';
+  const bare = name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, '');
+  const kind = PROGRAM_KINDS.get(baseName(name));
+  return kind ?? (bare === name ? 'plain' : (PROGRAM_KINDS.get(baseName(bare)) ?? 'plain'));
 }
 
 /**
