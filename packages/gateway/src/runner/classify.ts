@@ -228,9 +228,11 @@ export class KnownPrograms {
   }
 
   #refresh(): void {
-    const stamp = this.#directories.map(stampOf).join(' ');
+    const stamps = this.#directories.map(stampOf);
+    const stamp = stamps.join(' ');
     if (stamp === this.#stamp) return;
-    this.#known = this.#directories.flatMap(list);
+    // Many systems have /bin, /sbin and /lib as links into /usr: each directory is listed once.
+    this.#known = this.#directories.filter((_, i) => stamps.indexOf(stamps[i] ?? '') === i).flatMap(list);
     this.#stamp = stamp;
   }
 }

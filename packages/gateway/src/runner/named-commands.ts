@@ -90,11 +90,8 @@ function argumentOf(
 
 type KnownProgram = { readonly row: ProgramRow; readonly options: ReadonlyMap<string, Option> };
 
-const PROGRAMS: ReadonlyMap<string, KnownProgram> = new Map(
-  ARGUMENT_ROLES.flatMap((row) => {
-    const known = { row, options: new Map(wordsOf(row.options ?? '').map(optionOf)) };
-    return wordsOf(row.names).map((name) => [name, known] as const);
-  }),
+const PROGRAMS: ReadonlyMap<string, ProgramRow> = new Map(
+  ARGUMENT_ROLES.flatMap((row) => wordsOf(row.names).map((name) => [name, row] as const)),
 );
 
 function wordsOf(text: string): readonly string[] {
@@ -113,7 +110,8 @@ function knownProgram(program: string, args: readonly string[]): KnownProgram | 
   const name = basename(program).toLowerCase();
   const subcommand = args.find((arg, i) => !arg.startsWith('-') && !/^-[cC]$/.test(args[i - 1] ?? ''));
   const bare = name.replace(/\d[\d.]*$/, '');
-  return PROGRAMS.get(`${name}-${subcommand}`) ?? PROGRAMS.get(name) ?? PROGRAMS.get(bare);
+  const row = PROGRAMS.get(`${name}-${subcommand}`) ?? PROGRAMS.get(name) ?? PROGRAMS.get(bare);
+  return row && { row, options: new Map(wordsOf(row.options ?? '').map(optionOf)) };
 }
 
 /** The role of each argument, and where commands begin and end among them. */
