@@ -96,7 +96,7 @@ async function walk(gateway: Opened<Gateway>, parts: Parts): Promise<void> {
       stillPermitted: () => true,
     });
     if (ran === undefined) throw new Error('Cannot measure line: there is no builtin tier');
-    (await gateway.registry.outputCheck(grant.call.tool))(ran.ending.output);
+    await gateway.registry.outputProblem(grant.call.tool, ran.ending.output);
     return ran;
   });
   await timed(parts.finish, () => finish(gateway, begun, result));

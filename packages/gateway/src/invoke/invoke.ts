@@ -128,7 +128,7 @@ async function run(line: Line, begun: Begun, context: RunContext): Promise<RunRe
 
 async function checkedEnding(line: Line, { grant }: Begun, ending: RunEnding): Promise<RunEnding> {
   if (ending.status !== 'ok') return ending;
-  const problem = (await line.registry.outputCheck(grant.call.tool))(ending.output);
+  const problem = await line.registry.outputProblem(grant.call.tool, ending.output);
   if (problem === null) return ending;
   const message = `Cannot accept the output of ${grant.call.tool.id}: ${problem}`;
   return { status: 'failed', code: 'tier/invalid-output', message, output: ending.output, truncated: false };

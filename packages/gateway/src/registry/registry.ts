@@ -10,6 +10,7 @@ import type { PreparedProcess } from '../core/process.ts';
 import { parseStrict, type StrictLimits } from '../core/strict-json.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Reader } from '../store/transaction.ts';
+import { surelyMatches } from './plain-match.ts';
 import type { Schemas, Validate } from './schema.ts';
 import type { FoundTool, SkillTools } from './skill-tools.ts';
 import type { UpstreamTools } from './upstream-tools.ts';
@@ -139,7 +140,7 @@ export class Registry {
       const message = `Cannot read the input of ${call.tool} at ${at}: ${is}, expected ${expected}`;
       return refuse('registry/invalid-input', message);
     }
-    const problem = (await this.#validator(entry.tool.inputSchema))(parsed.value);
+    const problem = await this.#problemOf(entry.tool, entry.tool.inputSchema, parsed.value);
     if (problem !== null) {
       return refuse('registry/invalid-input', `Cannot accept the input of ${call.tool}: ${problem}`);
     }
@@ -149,9 +150,9 @@ export class Registry {
     return 'status' in prepared ? prepared : this.#checkedCommand(call, entry, parsed.value, prepared);
   }
 
-  /** The check of a tool's output, ready to use. */
-  async outputCheck(tool: Tool): Promise<Validate> {
-    return this.#validator(tool.outputSchema);
+  /** Where and why an output does not match the schema of its tool; null where it does. */
+  outputProblem(tool: Tool, output: Json): Promise<string | null> {
+    return this.#problemOf(tool, tool.outputSchema, output);
   }
 
   #checkedCall(call: ToolCall, { tool, digest }: Entry, input: Json): CheckedCall {
@@ -180,6 +181,12 @@ export class Registry {
       artifacts: [...entry.tool.artifacts, ...files],
       limits: narrow(narrow(entry.tool.limits, this.#options.ceilings), asked),
     };
+  }
+
+  async #problemOf(tool: Tool, schema: Tool['inputSchema'], value: Json): Promise<string | null> {
+    // Boundary: only of the gateway's own tools; what others write as a schema is left to the compiler.
+    if (this.#entries.get(tool.id)?.tool === tool && surelyMatches(schema, value)) return null;
+    return (await this.#validator(schema))(value);
   }
 
   async #validator(schema: Tool['inputSchema']): Promise<Validate> {

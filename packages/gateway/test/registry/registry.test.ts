@@ -71,11 +71,30 @@ describe('check()', () => {
       if (loads === 1) throw new Error('too many open files');
       return schemas;
     };
-    const tools = registry([makeTool('a', idle)], { loadSchemas });
+    // A keyword that is only known to the compiler.
+    const inputSchema = { type: 'object', minContains: 0 };
+    const tools = registry([makeTool('a', idle, { inputSchema })], { loadSchemas });
     await expect(tools.check(call('a'))).rejects.toThrow('too many open files');
     expect(await tools.check(call('a'))).toMatchObject({ inputText: '{}' });
     await tools.check(call('a'));
     expect(loads).toBe(2);
+  });
+
+  it('loads it for no sound input of a tool with a plain schema, and words the problem of any other with it', async () => {
+    let loads = 0;
+    const loadSchemas = async () => {
+      loads += 1;
+      return schemas;
+    };
+    const inputSchema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    const tools = registry([makeTool('a', idle, { inputSchema })], { loadSchemas });
+    expect(await tools.check(call('a', { rawInput: '{"a":"b"}' }))).toMatchObject({ inputText: '{"a":"b"}' });
+    expect(loads).toBe(0);
+    expect(await tools.check(call('a', { rawInput: '{"a":1}' }))).toMatchObject({
+      code: 'registry/invalid-input',
+      message: 'Cannot accept the input of a: /a must be string',
+    });
+    expect(loads).toBe(1);
   });
 });
 
