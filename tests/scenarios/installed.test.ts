@@ -225,6 +225,15 @@ describe.each(WHO)('palisade, installed by %s', (who) => {
     expect(readFileSync(join(modules, LAUNCHER, 'palisade-launcher')).equals(kept)).toBe(true);
     await ok(palisade('exec', '--', 'true'));
   });
+
+  test('takes back all that it made with `uninstall`', async () => {
+    const { out } = await ok(palisade('config', 'show', '--json'));
+    const { settings } = JSON.parse(out) as { settings: readonly { key: string; value: string }[] };
+    const stateDir = settings.find(({ key }) => key === 'state')?.value ?? '';
+    expect(readdirSync(stateDir)).toContain('palisade.db');
+    await ok(palisade('uninstall', '--purge', '--yes'));
+    expect(() => readdirSync(stateDir)).toThrow('ENOENT');
+  });
 });
 
 /** An agent that starts `palisade mcp`. */

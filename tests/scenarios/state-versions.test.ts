@@ -74,6 +74,9 @@ describe.each(FIXTURES)('the state directory %s', (fixture) => {
       expect((await json(['secrets', 'list'], state)).secrets).toHaveLength(facts.secrets ?? 1);
       expect((await json(['journal', 'verify'], state)).ok).toBe(true);
 
+      // Before anything is asked: there is nothing to confirm.
+      const unknown = await json(['upgrade', '--restore', 'yesterday'], state, [64]);
+      expect(unknown).toMatchObject({ remedy: expect.stringContaining('palisade upgrade --check') });
       const { restored } = await json(['upgrade', '--restore', upgraded.backup.name, '--yes'], state);
       expect(restored.name).toBe(upgraded.backup.name);
       const again = await json(['upgrade', '--check'], state, [1]);

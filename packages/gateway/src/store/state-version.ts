@@ -69,18 +69,24 @@ export function tryUpgrade(directory: string, migrations: readonly Migration[], 
   }
 }
 
+/** The backup of that name. */
+export function requireBackup(directory: string, name: string): Backup {
+  const found = listBackups(directory).find((backup) => backup.name === name);
+  if (found !== undefined) return found;
+  throw new CodedError(
+    'door/wrong-usage',
+    `Cannot go back to "${name}": it is not a backup of "${directory}", expected the name of one`,
+    { remedy: 'Run `palisade upgrade --check` to see the backups.' },
+  );
+}
+
 /** Puts back the backup of that name, after what is there now was kept as one, too; gives that one. */
 export function restoreState(
   directory: string,
   name: string,
   about: About,
 ): { restored: Backup; kept: Backup } {
-  const restored = listBackups(directory).find((backup) => backup.name === name);
-  if (restored === undefined)
-    throw new CodedError(
-      'door/wrong-usage',
-      `Cannot go back to "${name}": it is not a backup of "${directory}", expected one of \`palisade upgrade --check\``,
-    );
+  const restored = requireBackup(directory, name);
   const lock = lockDaemon(directory);
   try {
     demandAlone(directory, `go back to "${name}"`);

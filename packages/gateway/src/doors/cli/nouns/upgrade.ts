@@ -6,7 +6,13 @@ import { MIGRATIONS } from '../../../invoke/migrations.ts';
 import { checkDirectory } from '../../../policy/check.ts';
 import { type Backup, listBackups } from '../../../store/backups.ts';
 import type { MigrationStatus } from '../../../store/migrate.ts';
-import { demandAlone, inspectState, restoreState, tryUpgrade } from '../../../store/state-version.ts';
+import {
+  demandAlone,
+  inspectState,
+  requireBackup,
+  restoreState,
+  tryUpgrade,
+} from '../../../store/state-version.ts';
 import { confirm } from '../ask.ts';
 import { textOf } from '../input.ts';
 import { withRecords } from '../opened.ts';
@@ -151,6 +157,7 @@ async function policyObstacles({ edge, stateDir }: Invocation, copy: string): Pr
 
 async function restore(invocation: Invocation, name: string): Promise<number> {
   const { print, stateDir, edge } = invocation;
+  requireBackup(stateDir.path, name);
   const head = 'All that was recorded since then leaves the journal; what is there now is kept as a backup.';
   if (!print.json) print.note(head, 'yellow');
   await confirm(invocation, {

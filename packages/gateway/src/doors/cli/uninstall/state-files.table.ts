@@ -15,6 +15,8 @@ export const STATE_FILES: readonly { readonly name: RegExp; readonly what: strin
   { name: /^service\.log$/, what: 'The log of the service on macOS.' },
   { name: /^skills$/, what: 'Installed packages of skills.' },
   { name: /^modules$/, what: 'Metered modules.' },
+  { name: /^code$/, what: 'Compiled code of palisade.' },
+  { name: /^programs$/, what: 'What the programs of the sandboxes said of themselves.' },
   { name: /^packages$/, what: 'Fetched packages of MCP servers.' },
   { name: /^running$/, what: 'Notes about runs, for the case of a crash.' },
   { name: /^undo$/, what: 'Copies of what commands changed.' },
