@@ -62,6 +62,8 @@ function plant(path: string): void {
   const script = `const { setFlagsFromString } = require('node:v8');
     setFlagsFromString('--no-turbo-inline-js-wasm-calls');
     setFlagsFromString('--wasm-tiering-budget=300000000');
+    setFlagsFromString('--interrupt-budget=1500000');
+    setFlagsFromString('--no-sparkplug');
     const { Script } = require('node:vm');
     const script = new Script(require('node:fs').readFileSync(0, 'latin1'), { filename: 'x', produceCachedData: false });
     script.runInThisContext();
