@@ -68,8 +68,8 @@ async function makeImage(work, engine, release) {
   mkdirSync(join(context, 'deploy'), { recursive: true });
   cpSync(join(root, 'deploy/container'), join(context, 'deploy/container'), { recursive: true });
   say('making the release');
-  if (release !== undefined) cpSync(resolve(release), join(context, 'release'), { recursive: true });
-  else await pack(join(context, 'release'));
+  if (release !== undefined) cpSync(resolve(release), join(context, 'dist/release'), { recursive: true });
+  else await pack(join(context, 'dist/release'));
   say('making a root file system from packages of Debian');
   await makeBase(join(work, 'node'));
   await engine.build(NODE, join(work, 'node'));
@@ -81,7 +81,7 @@ async function makeImage(work, engine, release) {
 }
 
 async function pack(folder) {
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   const stage = makeStage(root);
   try {
     const { version } = JSON.parse(readFileSync(join(root, 'packages/gateway/package.json'), 'utf8'));

@@ -27,7 +27,7 @@ describe('the image', () => {
     const [node, registry, ...others] = all('ARG');
     expect(others).toEqual([]);
     expect(node).toMatch(/^NODE_IMAGE=docker\.io\/library\/node:\d+\.\d+\.\d+-bookworm-slim$/);
-    expect(registry).toBe('NPM_REGISTRY=https://registry.npmjs.org/');
+    expect(registry).toBe('NPM_REGISTRY=');
     expect(all('FROM')).toEqual(['$' + '{NODE_IMAGE} AS install', '$' + '{NODE_IMAGE}']);
     const [install = ''] = all('RUN');
     expect(install.indexOf('sha256sum --check --strict')).toBeLessThan(install.indexOf('npm install'));
@@ -49,7 +49,7 @@ describe('the image', () => {
     expect(named).not.toMatch(/token|secret|passw|_key|credential/i);
     expect(read('deploy/container/Dockerfile.dockerignore').trim().split('\n')).toEqual([
       '*',
-      '!release',
+      '!dist/release',
       '!deploy/container',
     ]);
   });
