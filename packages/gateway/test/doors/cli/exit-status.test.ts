@@ -11,7 +11,8 @@ const state = join(scratch, 'state');
 const inState = (...words: string[]) => palisade([...words, '--state', state]);
 
 /** Breaks chance itself, as a machine without entropy would: nothing in the program expects it. */
-const NO_CHANCE = 'data:text/javascript,crypto.getRandomValues = () => { throw new Error("no chance left") }';
+const NO_CHANCE =
+  'data:text/javascript,import crypto from "node:crypto"; crypto.randomBytes = () => { throw new Error("no chance left") }';
 
 describe('the exit status of palisade', () => {
   test.each([
