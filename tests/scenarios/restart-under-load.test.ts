@@ -136,9 +136,12 @@ describe('a gateway that is restarted and killed under load', () => {
     const codes = new Map<string, number>();
     for (const { code } of answers) codes.set(code, (codes.get(code) ?? 0) + 1);
     expect([...codes.keys()].filter((code) => code !== 'ok' && code !== 'tier/unknown-ending')).toEqual([]);
-    expect(codes.get('ok')).toBeGreaterThan(ENDS.length * CLIENTS);
-    // A kill always hit something.
-    expect(codes.get('tier/unknown-ending')).toBeGreaterThan(0);
+    // A kill always hit something, and of each agent at most the one call that it was waiting for.
+    const lost = codes.get('tier/unknown-ending') ?? 0;
+    expect(lost).toBeGreaterThan(0);
+    expect(lost).toBeLessThanOrEqual(ENDS.filter((signal) => signal === 'SIGKILL').length * CLIENTS);
+    // Whatever else a command has finished was answered.
+    expect(codes.get('ok')).toBeGreaterThanOrEqual(linesOf('done').length - lost);
   });
 
   test('never ran one twice', () => {
